@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the commands share: exit statuses, option checking, printing. Commands include public headers only.
+ */
+#ifndef ECOCOMPUTE_CLI_H
+#define ECOCOMPUTE_CLI_H
+
+#include "ecocompute/host.h"
+#include "ecocompute/status.h"
+#include "ecocompute/trace.h"
+
+#include <argp.h>
+#include <stdbool.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNMEASURED = 3, EXIT_REFUSED = 4 };
+
+/* Options every command has. */
+typedef struct cli_common {
+    bool json, quiet;
+    eco_color_choice color;
+} cli_common;
+
+enum { CLI_KEY_JSON = 0x1000, CLI_KEY_QUIET, CLI_KEY_COLOR, CLI_KEY_OWN = 0x2000 };
+#define CLI_COMMON_OPTIONS                                                                         \
+    {"json", CLI_KEY_JSON, 0, 0, "Answer with one JSON document on standard output", 90},          \
+        {"quiet", CLI_KEY_QUIET, 0, 0, "No progress on standard error", 90},                       \
+        {"color", CLI_KEY_COLOR, "WHEN", 0, "auto, always or never", 90}
+
+/* Handles a common option; ARGP_ERR_UNKNOWN for any other key. A bad value ends the program with a usage error. */
+error_t cli_common_option(cli_common *common, int key, const char *argument);
+
+/* Long options in argv that the command does not have: one line with the nearest name, exit 2. `later`: names of the
+ * contract that this version lacks, NULL at the end; may be NULL. */
+void cli_check_options(int argc, char **argv, const struct argp_option *options, const char *const *later);
+/* Runs argp with the program's conventions (exit 2 on a usage error). */
+void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* "ecocompute: message" on standard error, and the exit status that belongs to the error. */
+int cli_fail(const eco_error *error);
+double cli_number(const char *option, const char *text, double lo, double hi);
+uint64_t cli_integer(const char *option, const char *text, uint64_t hi);
+
+void cli_print(const eco_text *text); /* to standard output */
+/* Pieces of a JSON document on standard output; `key` needs no escaping. */
+void cli_json_string(const char *text);
+void cli_json_field(const char *key, const char *text, bool last);
+void cli_json_reading(const char *key, eco_reading reading, bool last); /* null when absent */
+
+#define ECO_COMMAND(name, summary) int cmd_##name(int argc, char **argv);
+#include "commands.def"
+#undef ECO_COMMAND
+
+#endif

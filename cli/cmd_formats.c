@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ecocompute formats: the weight formats built in.
+ */
+#include "cli.h"
+
+#include "ecocompute/arch.h"
+
+#include <stdio.h>
+
+static const struct argp_option options[] = {CLI_COMMON_OPTIONS, {0}};
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    return cli_common_option(state->input, key, argument);
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .doc = "Lists the weight formats of the linear layers and their bits a weight.\v"
+           "Example: ecocompute formats"};
+
+int cmd_formats(int argc, char **argv) {
+    cli_common common = {0};
+    cli_check_options(argc, argv, options, NULL);
+    cli_parse(&argp, argc, argv, &common);
+    if (common.json) {
+        printf("[");
+        for (eco_format i = 0; i < ECO_FORMAT_COUNT; i++) {
+            const eco_format_info *info = eco_format_at(i);
+            printf("%s\n  {", i == 0 ? "" : ",");
+            cli_json_field("name", info->name, false);
+            cli_json_field("summary", info->summary, false);
+            printf("\"bits_per_weight\": %.9g}", info->bits_per_weight);
+        }
+        printf("\n]\n");
+        return EXIT_DONE;
+    }
+    printf("%-8s %12s  %s\n", "format", "bits/weight", "what it is");
+    for (eco_format i = 0; i < ECO_FORMAT_COUNT; i++) {
+        const eco_format_info *info = eco_format_at(i);
+        printf("%-8s %12.4g  %s\n", info->name, info->bits_per_weight, info->summary);
+    }
+    return EXIT_DONE;
+}

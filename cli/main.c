@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ecocompute COMMAND: finds the command and runs it; what standard output refused is told at the end.
+ */
+#include "cli.h"
+
+#include "ecocompute/arch.h"
+#include "ecocompute/plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct command {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+} command;
+
+static const command commands[] = {
+#define ECO_COMMAND(name, summary) {#name, summary, cmd_##name},
+#include "commands.def"
+#undef ECO_COMMAND
+};
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+/* Commands of the contract that this version lacks. */
+static const char *const later_commands[] = {"energy_estimate", "run",     "sweep",         "probe", "doctor",
+                                             "estimate",        "optimize", "fit",           "check", "architectures",
+                                             "explain",         "compare",  "plot",          "share", "export"};
+
+static void print_help(FILE *stream) {
+    fprintf(stream, "Usage: ecocompute COMMAND [options]\n"
+                    "Does a precision save or cost energy per token, on this machine, with this engine, and why?\n\n");
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    }
+    fprintf(stream, "\nExample: ecocompute measure --quick\n"
+                    "Each command has --help. Exit status: 0 done, 1 failed, 2 usage, 3 nothing could be measured,\n"
+                    "4 a check said no, 130 or 143 interrupted.\n");
+}
+
+static int unknown_command(const char *name) {
+    for (size_t i = 0; i < sizeof later_commands / sizeof later_commands[0]; i++) {
+        if (strcmp(name, later_commands[i]) == 0) {
+            fprintf(stderr, "ecocompute: command %s is not in this version\n", name);
+            return EXIT_USAGE;
+        }
+    }
+    const char *names[N_COMMANDS];
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        names[i] = commands[i].name;
+    }
+    const char *nearest = eco_nearest_name(name, names, N_COMMANDS);
+    fprintf(stderr, "ecocompute: unknown command '%s'%s%s%s; `ecocompute --help` lists them\n", name,
+            nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
+    return EXIT_USAGE;
+}
+
+static int run(int argc, char **argv) {
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("ecocompute %s (%s)\n", eco_version(), eco_build_description());
+        return EXIT_DONE;
+    }
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    return unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv) {
+    if (!eco_signals_install()) {
+        fprintf(stderr, "ecocompute: the system refused a signal handler\n");
+        return EXIT_FAILED;
+    }
+    const int status = run(argc, argv);
+    const bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
+    if (failed && status == EXIT_DONE) {
+        fprintf(stderr, "ecocompute: standard output: %s\n", errno != 0 ? strerror(errno) : "write failed");
+        return EXIT_FAILED;
+    }
+    return status;
+}

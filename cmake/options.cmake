@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# How every file of the project is compiled: the warning list of the style guide, strict rounding, sanitizers, and the
+# definitions by which the program can say that it is not a plain release build.
+find_package(Threads REQUIRED)
+add_library(ecoi_options INTERFACE)
+
+target_compile_definitions(ecoi_options INTERFACE _POSIX_C_SOURCE=200809L)
+target_compile_options(ecoi_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
+    -Wwrite-strings -Wcast-qual -Wvla -Wundef -Wformat=2 -Wdouble-promotion -Wswitch-enum -Wimplicit-fallthrough
+    -ffp-contract=off -ffunction-sections -fdata-sections)
+target_link_options(ecoi_options INTERFACE -Wl,--gc-sections -Wl,--as-needed -Wl,-z,relro,-z,now)
+if(ECO_WERROR)
+    target_compile_options(ecoi_options INTERFACE -Werror)
+endif()
+
+# The name that goes into reports: release, debug, asan, tsan.
+string(TOLOWER "${CMAKE_BUILD_TYPE}" ECO_BUILD_TYPE)
+if(ECO_BUILD_TYPE STREQUAL "debug")
+    target_compile_definitions(ecoi_options INTERFACE ECO_DEBUG_BUILD=1)
+endif()
+
+if(ECO_SANITIZE STREQUAL "address")
+    set(ECO_BUILD_TYPE asan)
+    set(eco_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(ECO_SANITIZE STREQUAL "thread")
+    set(ECO_BUILD_TYPE tsan)
+    set(eco_sanitizers -fsanitize=thread)
+elseif(NOT ECO_SANITIZE STREQUAL "")
+    message(FATAL_ERROR "ECO_SANITIZE is '${ECO_SANITIZE}': expected empty, address or thread")
+endif()
+if(ECO_SANITIZE)
+    target_compile_options(ecoi_options INTERFACE ${eco_sanitizers} -fno-omit-frame-pointer -g)
+    target_link_options(ecoi_options INTERFACE ${eco_sanitizers})
+    target_compile_definitions(ecoi_options INTERFACE ECO_SANITIZED=1)
+endif()

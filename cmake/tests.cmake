@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every test a file: tests/unit and tests/kernels test_*.c are cmocka programs, tests/{cli,lab,kernels,device}/*.sh are
+# scripts that drive the real program (a name beginning with lib is a helper, not a test). Exit 77 is a skip.
+find_path(CMOCKA_INCLUDE_DIR cmocka.h)
+find_library(CMOCKA_LIBRARY cmocka)
+if(NOT CMOCKA_INCLUDE_DIR OR NOT CMOCKA_LIBRARY)
+    message(FATAL_ERROR "cmocka was not found (Debian: libcmocka-dev); -DECO_TESTS=OFF builds without the tests")
+endif()
+
+# Sanitizers slow a program down several times; a timeout is there to end what hangs, not to judge speed.
+if(ECO_SANITIZE)
+    set(eco_slowness 5)
+else()
+    set(eco_slowness 1)
+endif()
+
+set(ECO_FAKES_DIR ${PROJECT_BINARY_DIR}/fakes)
+
+# ---- scripted driver libraries ----
+foreach(fake cuda nvml)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/tests/fakes/fake_${fake}.c)
+        file(GLOB eco_fake_common CONFIGURE_DEPENDS tests/fakes/fake_script.c tests/fakes/fake_page.c
+            tests/fakes/fake_${fake}_*.c)
+        add_library(fake_${fake} SHARED tests/fakes/fake_${fake}.c ${eco_fake_common})
+        target_include_directories(fake_${fake} PRIVATE tests/fakes include src)
+        target_link_libraries(fake_${fake} PRIVATE ecoi_options Threads::Threads m)
+        set_target_properties(fake_${fake} PROPERTIES
+            SUFFIX .so.1 LIBRARY_OUTPUT_DIRECTORY ${ECO_FAKES_DIR} C_VISIBILITY_PRESET default)
+    endif()
+endforeach()
+if(TARGET fake_cuda)
+    set_target_properties(fake_cuda PROPERTIES OUTPUT_NAME cuda)
+endif()
+if(TARGET fake_nvml)
+    set_target_properties(fake_nvml PROPERTIES OUTPUT_NAME nvidia-ml)
+endif()
+
+set(eco_test_environment "FAKES=${ECO_FAKES_DIR}" "ECO_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
+    "ECO_BUILD_DIR=${PROJECT_BINARY_DIR}" "ECO_TEST_BUILD=${ECO_BUILD_TYPE}"
+    "ASAN_OPTIONS=detect_leaks=1" "TSAN_OPTIONS=halt_on_error=1")
+if(TARGET ecocompute)
+    list(APPEND eco_test_environment "ECOCOMPUTE=$<TARGET_FILE:ecocompute>")
+endif()
+
+# ---- cmocka programs ----
+function(eco_add_program label file timeout_s)
+    math(EXPR timeout_s "${timeout_s} * ${eco_slowness}")
+    get_filename_component(name ${file} NAME_WE)
+    add_executable(${name} ${file})
+    target_include_directories(${name} PRIVATE include src tests/unit tests/fakes)
+    target_include_directories(${name} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
+    target_compile_options(${name} PRIVATE -UNDEBUG)
+    target_link_libraries(${name} PRIVATE ecocompute_lib ecoi_options ecoi_build_info ${CMOCKA_LIBRARY})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout_s} SKIP_RETURN_CODE 77
+        ENVIRONMENT "${eco_test_environment}")
+endfunction()
+
+if(TARGET ecocompute_lib)
+    file(GLOB eco_unit_tests CONFIGURE_DEPENDS tests/unit/test_*.c)
+    foreach(file IN LISTS eco_unit_tests)
+        eco_add_program(unit ${file} 120)
+    endforeach()
+    file(GLOB eco_kernel_tests CONFIGURE_DEPENDS tests/kernels/test_*.c)
+    foreach(file IN LISTS eco_kernel_tests)
+        eco_add_program(kernels ${file} 300)
+    endforeach()
+endif()
+
+# ---- scripts ----
+function(eco_add_scripts label timeout_s serial)
+    math(EXPR timeout_s "${timeout_s} * ${eco_slowness}")
+    file(GLOB scripts CONFIGURE_DEPENDS tests/${label}/*.sh)
+    foreach(file IN LISTS scripts)
+        get_filename_component(name ${file} NAME_WE)
+        if(NOT name MATCHES "^lib")
+            add_test(NAME ${label}_${name} COMMAND bash ${file})
+            set_tests_properties(${label}_${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout_s}
+                SKIP_RETURN_CODE 77 RUN_SERIAL ${serial} ENVIRONMENT "${eco_test_environment}")
+        endif()
+    endforeach()
+endfunction()
+eco_add_scripts(kernels 300 OFF)
+if(TARGET ecocompute)
+    eco_add_scripts(cli 60 OFF)
+    # In real time against a clock: a neighbour on the same cores would be measured too.
+    eco_add_scripts(lab 300 ON)
+    eco_add_scripts(device 600 ON)
+endif()
+
+# ---- rules of the repository ----
+function(eco_add_check name label)
+    add_test(NAME ${name} COMMAND ${ARGN})
+    set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 120 SKIP_RETURN_CODE 77
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
+set(eco_tools ${PROJECT_SOURCE_DIR}/tools)
+eco_add_check(check_layers rules ${eco_tools}/check_layers.sh ${PROJECT_SOURCE_DIR})
+eco_add_check(check_basis rules ${eco_tools}/check_basis.sh ${PROJECT_SOURCE_DIR})
+eco_add_check(check_length rules ${eco_tools}/check_length.sh ${PROJECT_SOURCE_DIR})
+eco_add_check(check_names rules ${eco_tools}/check_names.sh ${PROJECT_SOURCE_DIR})
+eco_add_check(check_format rules ${eco_tools}/check_format.sh ${PROJECT_SOURCE_DIR})
+eco_add_check(check_headers rules ${eco_tools}/check_headers.sh ${PROJECT_SOURCE_DIR})
+eco_add_check(check_planted rules ${eco_tools}/check_planted.sh ${PROJECT_BINARY_DIR}/planted)
+eco_add_check(check_ptx_stale stale ${eco_tools}/check_ptx_stale.sh "${ECO_CLANG}" ${PROJECT_BINARY_DIR}/ptx-stale)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A Llama-family decoder, one token at a time, as plainly as it can be written. Read it beside the numerics in
+ * kernels.h: residual in FP32, the input of each matrix product rounded to FP16, sums in FP32, K and V kept in FP16.
+ */
+#include "kernels/cpu/reference.h"
+
+#include "kernels/half.h"
+#include "kernels/quant.h"
+
+#include <math.h>
+
+static const float nf4_values[NF4_CODES] = {NF4_VALUES};
+
+float ecoi_ref_dot_half(const uint16_t *weights, const float *x, uint32_t n) {
+    float sum = 0.0f;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += half_to_float(weights[i]) * x[i];
+    }
+    return sum;
+}
+
+float ecoi_ref_dot_nf4(const uint8_t *codes, const float *absmax, const float *x, uint32_t n) {
+    float sum = 0.0f;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t code = i % 2 == 0 ? codes[i / 2] >> 4 : codes[i / 2] & 15u;
+        const float weight = nf4_values[code] * absmax[i / NF4_BLOCK];
+        sum += weight * x[i];
+    }
+    return sum;
+}
+
+void ecoi_ref_add_scaled(float *out, float p, const uint16_t *values, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] += p * half_to_float(values[i]);
+    }
+}
+
+void ecoi_ref_norm(const float *x, const uint16_t *gain, uint32_t n, float eps, float *out) {
+    float squares = 0.0f;
+    for (uint32_t i = 0; i < n; i++) {
+        squares += x[i] * x[i];
+    }
+    const float scale = 1.0f / sqrtf(squares / (float)n + eps);
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = half_round(x[i] * scale * half_to_float(gain[i]));
+    }
+}
+
+void ecoi_ref_rope(float *heads, uint32_t n_heads, uint32_t d_head, const float *cosines, const float *sines) {
+    const uint32_t n_pairs = d_head / 2;
+    for (uint32_t h = 0; h < n_heads; h++) {
+        float *first = heads + (size_t)h * d_head;
+        float *second = first + n_pairs;
+        for (uint32_t i = 0; i < n_pairs; i++) {
+            const float a = first[i];
+            const float b = second[i];
+            first[i] = a * cosines[i] - b * sines[i];
+            second[i] = b * cosines[i] + a * sines[i];
+        }
+    }
+}
+
+void ecoi_ref_softmax(float *scores, uint32_t n, float scale) {
+    float highest = -INFINITY;
+    for (uint32_t i = 0; i < n; i++) {
+        scores[i] *= scale;
+        highest = fmaxf(highest, scores[i]);
+    }
+    float sum = 0.0f;
+    for (uint32_t i = 0; i < n; i++) {
+        scores[i] = expf(scores[i] - highest);
+        sum += scores[i];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        scores[i] /= sum;
+    }
+}
+
+float ecoi_ref_gated(float gate, float up) { return half_round(gate / (1.0f + expf(-gate)) * up); }
+
+uint32_t ecoi_ref_argmax(const float *logits, uint32_t n) {
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        if (logits[i] > logits[best]) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static float row_dot(const eco_cpu_matrix *m, uint32_t r, const float *x) {
+    if (m->format == ECO_FORMAT_NF4) {
+        return ecoi_ref_dot_nf4(m->codes + (size_t)r * m->n_row_bytes, m->absmax + (size_t)r * m->n_blocks, x,
+                                m->n_columns);
+    }
+    return ecoi_ref_dot_half(m->half + (size_t)r * m->n_columns, x, m->n_columns);
+}
+
+/* out[r] = row r · x (+ bias[r]) */
+static void multiply(const eco_cpu_matrix *m, const uint16_t *bias, const float *x, float *out) {
+    for (uint32_t r = 0; r < m->n_rows; r++) {
+        const float sum = row_dot(m, r, x);
+        out[r] = bias == NULL ? sum : sum + half_to_float(bias[r]);
+    }
+}
+
+/* residual[r] += row r · x */
+static void multiply_add(const eco_cpu_matrix *m, const float *x, float *residual) {
+    for (uint32_t r = 0; r < m->n_rows; r++) {
+        residual[r] += row_dot(m, r, x);
+    }
+}
+
+void ecoi_ref_attend(eco_cpu_model *model, const eco_cpu_layer *layer, uint32_t h, uint32_t position) {
+    const uint32_t d_head = model->shape.d_head;
+    const uint32_t group = model->shape.n_heads / model->shape.n_kv_heads;
+    const float *query = model->query + (size_t)h * d_head;
+    const size_t offset = (size_t)(h / group) * d_head;
+    float *scores = model->scores + (size_t)h * model->n_positions;
+    for (uint32_t p = 0; p <= position; p++) {
+        scores[p] = ecoi_ref_dot_half(layer->k_cache + (size_t)p * model->n_kv + offset, query, d_head);
+    }
+    ecoi_ref_softmax(scores, position + 1, 1.0f / sqrtf((float)d_head));
+    float *out = model->attended + (size_t)h * d_head;
+    for (uint32_t i = 0; i < d_head; i++) {
+        out[i] = 0.0f;
+    }
+    for (uint32_t p = 0; p <= position; p++) {
+        ecoi_ref_add_scaled(out, scores[p], layer->v_cache + (size_t)p * model->n_kv + offset, d_head);
+    }
+    for (uint32_t i = 0; i < d_head; i++) {
+        out[i] = half_round(out[i]);
+    }
+}
+
+static void attention_block(eco_cpu_model *model, eco_cpu_layer *layer, uint32_t position) {
+    const eco_model_shape *shape = &model->shape;
+    const size_t turn = (size_t)position * (shape->d_head / 2);
+    const float *cosines = model->rope_cos + turn;
+    const float *sines = model->rope_sin + turn;
+    ecoi_ref_norm(model->residual, layer->norm_attention, shape->d_model, (float)shape->norm_eps, model->input);
+    multiply(&layer->q, layer->q_bias, model->input, model->query);
+    multiply(&layer->k, layer->k_bias, model->input, model->key);
+    multiply(&layer->v, layer->v_bias, model->input, model->value);
+    ecoi_ref_rope(model->query, shape->n_heads, shape->d_head, cosines, sines);
+    ecoi_ref_rope(model->key, shape->n_kv_heads, shape->d_head, cosines, sines);
+    for (uint32_t i = 0; i < model->n_kv; i++) {
+        layer->k_cache[(size_t)position * model->n_kv + i] = half_from_float(model->key[i]);
+        layer->v_cache[(size_t)position * model->n_kv + i] = half_from_float(model->value[i]);
+    }
+    for (uint32_t h = 0; h < shape->n_heads; h++) {
+        ecoi_ref_attend(model, layer, h, position);
+    }
+    multiply_add(&layer->o, model->attended, model->residual);
+}
+
+static void feed_forward_block(eco_cpu_model *model, const eco_cpu_layer *layer) {
+    const eco_model_shape *shape = &model->shape;
+    ecoi_ref_norm(model->residual, layer->norm_ffn, shape->d_model, (float)shape->norm_eps, model->input);
+    for (uint32_t r = 0; r < shape->d_ff; r++) {
+        model->hidden[r] =
+            ecoi_ref_gated(row_dot(&layer->gate, r, model->input), row_dot(&layer->up, r, model->input));
+    }
+    multiply_add(&layer->down, model->hidden, model->residual);
+}
+
+void ecoi_ref_step(eco_cpu_model *model, uint32_t token, uint32_t position, bool want_logits) {
+    const uint32_t d_model = model->shape.d_model;
+    for (uint32_t i = 0; i < d_model; i++) {
+        model->residual[i] = half_to_float(model->embedding.half[(size_t)token * d_model + i]);
+    }
+    for (uint32_t l = 0; l < model->shape.n_layers; l++) {
+        attention_block(model, &model->layers[l], position);
+        feed_forward_block(model, &model->layers[l]);
+    }
+    if (want_logits) {
+        ecoi_ref_norm(model->residual, model->norm_final, d_model, (float)model->shape.norm_eps, model->input);
+        multiply(&model->head, NULL, model->input, model->logits);
+    }
+}

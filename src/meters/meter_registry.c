@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The meters this program knows, from meters.def, and the public functions over them. A meter is
+ * chosen by name or by boundary: one that does not contain the work is never opened for it.
+ */
+#include "ecocompute/meter.h"
+#include "core/alloc.h"
+#include "meters/driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct eco_meter {
+    const eco_meter_driver *driver;
+    void *state;
+};
+
+#define ECO_METER(name) extern const eco_meter_driver ecoi_meter_##name;
+#include "meters/meters.def"
+#undef ECO_METER
+
+static const eco_meter_driver *const registry_rows[] = {
+#define ECO_METER(name) &ecoi_meter_##name,
+#include "meters/meters.def"
+#undef ECO_METER
+};
+
+enum { REGISTRY_N = sizeof registry_rows / sizeof registry_rows[0] };
+
+static bool registry_may_contain(const eco_meter_driver *driver, const eco_boundary *work) {
+    return work->kind == ECO_BOUNDARY_NONE || driver->boundary == work->kind ||
+           driver->boundary == ECO_BOUNDARY_HOST;
+}
+
+static eco_status registry_mismatch(const char *meter, const eco_boundary *work, eco_error *err) {
+    return eco_error_set(err, ECO_E_BOUNDARY_MISMATCH, 0, "%s: does not see work on boundary %s %s",
+                         meter, eco_boundary_kind_name(work->kind), work->uuid);
+}
+
+static void registry_describe(const eco_meter_driver *driver, const void *state,
+                              eco_meter_info *out) {
+    memset(out, 0, sizeof *out);
+    out->device.cc_major = -1;
+    out->device.cc_minor = -1;
+    driver->describe(state, out);
+    out->name = driver->name;
+    out->source = driver->source;
+}
+
+static eco_status registry_open(const eco_meter_driver *driver, const eco_boundary *work,
+                                eco_meter **out, eco_error *err) {
+    if (!registry_may_contain(driver, work)) {
+        return registry_mismatch(driver->name, work, err);
+    }
+    eco_meter *meter = ecoi_calloc(1, sizeof *meter);
+    if (meter == NULL) {
+        return eco_error_set(err, ECO_E_NO_MEMORY, 0, "%s: out of memory", driver->name);
+    }
+    const eco_status status = driver->open(work, &meter->state, err);
+    if (status != ECO_OK) {
+        ecoi_free(meter);
+        return status;
+    }
+    meter->driver = driver;
+    *out = meter;
+    return ECO_OK;
+}
+
+static eco_status registry_unknown(const char *name, eco_error *err) {
+    char names[ECO_NAME_MAX] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < REGISTRY_N && used < sizeof names; i++) {
+        const int n = snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "",
+                               registry_rows[i]->name);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return eco_error_set(err, ECO_E_NOT_FOUND, 0, "no meter is called '%s' (known: %s)", name,
+                         names);
+}
+
+size_t eco_meter_count(void) {
+    return REGISTRY_N;
+}
+
+void eco_meter_probe(size_t index, eco_meter_status *out) {
+    memset(out, 0, sizeof *out);
+    if (index >= REGISTRY_N) {
+        out->name = "";
+        out->summary = "";
+        (void)snprintf(out->reason, sizeof out->reason, "no meter has index %zu", index);
+        return;
+    }
+    const eco_meter_driver *driver = registry_rows[index];
+    out->name = driver->name;
+    out->summary = driver->summary;
+    out->boundary = driver->boundary;
+    driver->probe(out);
+}
+
+eco_status eco_meter_device(size_t index, uint32_t device_index, eco_meter_info *out,
+                            eco_error *err) {
+    memset(out, 0, sizeof *out);
+    if (index >= REGISTRY_N) {
+        return eco_error_set(err, ECO_E_RANGE, 0, "no meter has index %zu", index);
+    }
+    const eco_meter_driver *driver = registry_rows[index];
+    void *state = NULL;
+    ECO_TRY(driver->open_index(device_index, &state, err));
+    registry_describe(driver, state, out);
+    driver->close(state);
+    return ECO_OK;
+}
+
+eco_status eco_meter_open(const eco_meter_options *options, eco_meter **out, eco_error *err) {
+    *out = NULL;
+    if (options->name != NULL) {
+        for (size_t i = 0; i < REGISTRY_N; i++) {
+            if (strcmp(registry_rows[i]->name, options->name) == 0) {
+                return registry_open(registry_rows[i], &options->work, out, err);
+            }
+        }
+        return registry_unknown(options->name, err);
+    }
+    /* The first meter that may contain the work says why it cannot; later ones only help. */
+    eco_error first = {0};
+    eco_status status = ECO_OK;
+    for (size_t i = 0; i < REGISTRY_N; i++) {
+        if (!registry_may_contain(registry_rows[i], &options->work)) {
+            continue;
+        }
+        eco_error why = {0};
+        const eco_status tried = registry_open(registry_rows[i], &options->work, out, &why);
+        if (tried == ECO_OK) {
+            return ECO_OK;
+        }
+        if (status == ECO_OK) {
+            status = tried;
+            first = why;
+        }
+    }
+    if (status == ECO_OK) {
+        return registry_mismatch("no meter here", &options->work, err);
+    }
+    if (err != NULL) {
+        *err = first;
+    }
+    return status;
+}
+
+void eco_meter_close(eco_meter *meter) {
+    if (meter == NULL) {
+        return;
+    }
+    meter->driver->close(meter->state);
+    ecoi_free(meter);
+}
+
+void eco_meter_describe(const eco_meter *meter, eco_meter_info *out) {
+    registry_describe(meter->driver, meter->state, out);
+}
+
+void eco_meter_read(eco_meter *meter, uint32_t what, eco_meter_sample *out) {
+    memset(out, 0, sizeof *out); /* all ECO_ABSENT_NOT_READ */
+    meter->driver->read(meter->state, what, out);
+}
+
+eco_status eco_meter_tenants(eco_meter *meter, eco_tenant *out, size_t capacity, size_t *n_out,
+                             eco_error *err) {
+    *n_out = 0;
+    if (meter->driver->tenants == NULL) {
+        return eco_error_set(err, ECO_E_UNSUPPORTED, 0, "%s: cannot tell who else uses its device",
+                             meter->driver->name);
+    }
+    return meter->driver->tenants(meter->state, out, capacity, n_out, err);
+}

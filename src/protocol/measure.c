@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The paired experiment: idles, sensor and ceilings, one uncounted burn-in of every arm, blocks in shuffled order, extra
+ * windows, reports after every block. A fault or a signal ends it in order; what was finished is kept.
+ */
+#include "protocol/session.h"
+
+#include "core/alloc.h"
+#include "sys/clock.h"
+
+#include <stdio.h>
+
+enum { CONTEXT_IDLE_READS = 10 };
+
+static eco_status prepare(eco_session *session, eco_error *err) {
+    ecoi_devices_scan(session);
+    ECO_TRY(eco_engine_open(&session->plan->engine, &session->engine, err));
+    eco_engine_describe(session->engine, &session->engine_info);
+    ECO_TRY(ecoi_devices_claim(session, err));
+    ecoi_session_say(session, "device: %s (%s)", session->engine_info.device_name, session->engine_info.detail);
+    if (session->meter != NULL) {
+        ecoi_session_say(session, "meter: %s, %s", session->meter_info.name,
+                         session->meter_info.energy_field != NULL ? session->meter_info.energy_field
+                                                                  : "integrated power (no energy counter)");
+        session->sensor.idle_context_w = ecoi_idle_power(session->meter, CONTEXT_IDLE_READS);
+    } else {
+        ecoi_session_say(session, "no energy: %s", session->no_meter);
+    }
+    ECO_TRY(ecoi_arms_open(session, err));
+    ecoi_idle_loaded(session);
+    session->origin_ns = ecoi_now_ns();
+    ecoi_session_say(session, "probing read bandwidth and launch cost");
+    return ecoi_ceilings_probe(session, err);
+}
+
+static eco_status burn_in(eco_session *session, uint32_t index, eco_error *err) {
+    ECO_TRY(ecoi_arm_ready(session, index, err));
+    ecoi_sampler_mark(session->sampler, 0, ECO_PHASE_BURN_IN);
+    eco_load *load = NULL;
+    ECO_TRY(ecoi_load_start(session->arms[index].arm, ECO_WORK_DECODE, 0, &load, err));
+    const int64_t step_ns = 5000000;
+    int64_t started_ns = 0; /* of the first finished token */
+    while (!ecoi_load_ended(load) && !ecoi_session_interrupted()) {
+        const int64_t now_ns = ecoi_now_ns();
+        if (started_ns == 0 &&
+            __atomic_load_n(session->arms[index].info.progress, __ATOMIC_ACQUIRE) > 0) {
+            started_ns = now_ns;
+        }
+        if (started_ns != 0 && (double)(now_ns - started_ns) * 1e-9 >= session->plan->burn_in_s) {
+            break;
+        }
+        ecoi_sleep_until_ns(now_ns + step_ns);
+    }
+    const eco_status status = ecoi_load_stop(load, NULL, err);
+    ecoi_sampler_mark(session->sampler, 0, ECO_PHASE_COOLDOWN);
+    if (status == ECO_OK && ecoi_session_interrupted()) {
+        return eco_error_set(err, ECO_E_INTERRUPTED, 0, "interrupted");
+    }
+    return status != ECO_OK ? status : ecoi_rows_keep(session, index, err);
+}
+
+static eco_status run_window(eco_session *session, const eco_window_request *request, eco_error *err) {
+    eco_session_arm *arm = &session->arms[request->arm];
+    eco_window window;
+    ECO_TRY(ecoi_window_run(session, request, &window, err));
+    arm->windows[arm->n_windows++] = window;
+    const eco_window_figures *f = &window.figures;
+    if (session->meter != NULL) {
+        ecoi_session_say(session, "%s %-4s block %d: %.1f mJ/token, %.1f tokens/s, %.1f W",
+                         eco_phase_name(window.phase), eco_format_at(arm->format)->name, window.block, f->mj_per_token,
+                         f->tokens_per_s, f->power_w);
+    } else {
+        ecoi_session_say(session, "%s %-4s block %d: %.2f tokens/s", eco_phase_name(window.phase),
+                         eco_format_at(arm->format)->name, window.block, f->tokens_per_s);
+    }
+    return ECO_OK;
+}
+
+static eco_status run_block(eco_session *session, uint32_t block, const uint32_t *order, eco_error *err) {
+    for (uint32_t place = 0; place < session->plan->n_arms; place++) {
+        const eco_window_request request = {.arm = order[place],
+                                            .kind = ECO_WORK_DECODE,
+                                            .block = (int32_t)block + 1,
+                                            .order = place + 1,
+                                            .seconds = session->plan->window_s,
+                                            .cool = true};
+        ECO_TRY(run_window(session, &request, err));
+    }
+    session->blocks_finished = block + 1;
+    return ECO_OK;
+}
+
+static eco_status run_extra(eco_session *session, eco_error *err) {
+    for (uint32_t i = 0; i < session->plan->n_arms; i++) {
+        static const eco_work_kind kinds[] = {ECO_WORK_GENERATION, ECO_WORK_PREFILL};
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+            const eco_window_request request = {
+                .arm = i, .kind = kinds[k], .seconds = session->plan->window_s, .cool = true};
+            ECO_TRY(run_window(session, &request, err));
+        }
+    }
+    return ECO_OK;
+}
+
+/* All that is counted; a report is written after each block, so that a crash costs one block at most. */
+static eco_status run_all(eco_session *session, eco_measure_result *result, eco_error *err) {
+    for (uint32_t i = 0; i < session->plan->n_arms; i++) {
+        ecoi_session_say(session, "burn-in %s", eco_format_at(session->plan->arms[i])->name);
+        ECO_TRY(burn_in(session, i, err));
+    }
+    uint32_t order[ECO_BLOCKS_MAX * ECO_ARMS_MAX];
+    eco_plan_order(session->plan, order);
+    session->partial = true; /* until the last window is in */
+    for (uint32_t block = 0; block < session->plan->n_blocks; block++) {
+        ECO_TRY(run_block(session, block, &order[(size_t)block * session->plan->n_arms], err));
+        if (block + 1 < session->plan->n_blocks || session->plan->extra_windows) {
+            ECO_TRY(ecoi_output_write(session, result, err));
+        }
+    }
+    if (session->plan->extra_windows) {
+        ECO_TRY(run_extra(session, err));
+    }
+    session->partial = false;
+    return ECO_OK;
+}
+
+static eco_status measure(eco_session *session, eco_measure_result *result, eco_error *err) {
+    ECO_TRY(prepare(session, err));
+    const int64_t start_ns = ecoi_now_ns();
+    const eco_status status = run_all(session, result, &session->fault);
+    session->partial = status != ECO_OK;
+    session->sampler_wall_s = (double)(ecoi_now_ns() - start_ns) * 1e-9;
+    ecoi_sampler_stats(session->sampler, &session->totals);
+    ecoi_devices_after(session);
+    result->partial = session->partial;
+    result->fault = session->fault;
+    ECO_TRY(ecoi_output_write(session, result, err));
+    for (uint32_t i = 0; i < session->plan->n_arms; i++) {
+        for (uint32_t w = 0; w < session->arms[i].n_windows; w++) {
+            result->energy_measured |= session->arms[i].windows[w].energy_basis == session->arms[i].windows[w].time_basis;
+        }
+    }
+    return ECO_OK;
+}
+
+eco_status eco_measure(const eco_plan *plan, const eco_measure_hooks *hooks, eco_measure_result *result,
+                       eco_error *err) {
+    *result = (eco_measure_result){0};
+    ECO_TRY(eco_plan_check(plan, err));
+    eco_session *session = ecoi_calloc(1, sizeof *session);
+    if (session == NULL) {
+        return eco_error_set(err, ECO_E_NO_MEMORY, 0, "measure: out of memory");
+    }
+    session->plan = plan;
+    session->hooks = hooks;
+    const eco_status status = measure(session, result, err);
+    ecoi_session_close(session);
+    if (status != ECO_OK) {
+        eco_measure_result_free(result);
+    }
+    return status;
+}
+
+void eco_measure_result_free(eco_measure_result *result) {
+    for (uint32_t i = 0; i < ECO_ARMS_MAX; i++) {
+        eco_report_free(result->reports[i]);
+    }
+    *result = (eco_measure_result){0};
+}

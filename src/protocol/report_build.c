@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The report of one arm against the baseline: what was run, on what, how. The numbers are in report_results.c.
+ */
+#include "protocol/summary_arm.h"
+
+#include "core/sha256.h"
+#include "protocol/build_facts.h"
+#include "sys/clock.h"
+#include "sys/cpu.h"
+#include "sys/platform.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void head(const eco_session *session, eco_report *r) {
+    char now[ECO_UTC_MAX];
+    ecoi_utc_iso(now);
+    eco_report_set_string(r, ECO_FIELD_SCHEMA_VERSION, ECO_TOP, "ecocompute-energy/1.3");
+    eco_report_set_string(r, ECO_FIELD_BENCHMARK, ECO_TOP, "ecocompute-energy-methodology");
+    eco_report_set_bool(r, ECO_FIELD_FOLLOWS_CONVENTIONS, ECO_TOP, true);
+    eco_report_set_bool(r, ECO_FIELD_CERTIFIED, ECO_TOP, false);
+    eco_report_set_string(r, ECO_FIELD_SCENARIO, ECO_TOP, "SingleStream");
+    eco_report_set_string(r, ECO_FIELD_SCENARIO_NOTE, ECO_TOP,
+                          "a label for batch 1; no load generator issued the queries");
+    eco_report_set_string(r, ECO_FIELD_TIMESTAMP_UTC, ECO_TOP, now);
+    eco_report_set_string(r, ECO_FIELD_RUN_ID, ECO_TOP, session->plan->run_id);
+    eco_report_set_string(r, ECO_FIELD_PR_TOOL, ECO_TOP, "ecocompute");
+    eco_report_set_string(r, ECO_FIELD_PR_NOTE, ECO_TOP,
+                          "every headline number follows from the traces named in power_trace; this file is not signed");
+    eco_report_set_string(r, ECO_FIELD_NOTICE, ECO_TOP,
+                          "Not a certified benchmark result. Product names are trademarks of their owners.");
+}
+
+static void system_and_workload(const eco_session *session, uint32_t arm, eco_report *r) {
+    const eco_plan *plan = session->plan;
+    const eco_engine_info *engine = &session->engine_info;
+    const eco_device_record *device = &session->meter_info.device;
+    const bool gpu = engine->boundary.kind == ECO_BOUNDARY_GPU;
+    char text[256];
+    const char *family =
+        gpu ? eco_card_family(session->meter != NULL ? device->cc_major : -1,
+                              session->meter != NULL ? device->cc_minor : -1, engine->device_name)
+            : "cpu";
+    eco_report_set_string(r, ECO_FIELD_SUT_GPU, ECO_TOP, engine->device_name);
+    eco_report_set_string(r, ECO_FIELD_SUT_GPU_ARCH, ECO_TOP, family != NULL ? family : engine->device_name);
+    eco_report_set_integer(r, ECO_FIELD_SUT_COUNT, ECO_TOP, 1);
+    ecoi_platform_name(text, sizeof text);
+    eco_report_set_string(r, ECO_FIELD_SUT_HOST, ECO_TOP, text);
+    ecoi_cpu_model_name(text, sizeof text);
+    eco_report_set_string(r, ECO_FIELD_SUT_CPU, ECO_TOP, text);
+    eco_report_set_integer(r, ECO_FIELD_SUT_CPU_THREADS, ECO_TOP, ecoi_cpu_allowed());
+    snprintf(text, sizeof text, "%s (shape only)", plan->shape->name);
+    eco_report_set_string(r, ECO_FIELD_WL_MODEL, ECO_TOP, text);
+    eco_report_set_number(r, ECO_FIELD_WL_PARAMS_B, ECO_TOP, plan->shape->params_b);
+    eco_report_set_string(r, ECO_FIELD_WL_PRECISION, ECO_TOP, eco_format_at(plan->arms[arm])->name);
+    eco_report_set_integer(r, ECO_FIELD_WL_BATCH, ECO_TOP, plan->batch);
+    eco_report_set_integer(r, ECO_FIELD_WL_CONTEXT, ECO_TOP, (int64_t)plan->n_prompt + plan->n_tokens);
+    eco_report_set_string(r, ECO_FIELD_WL_DECODING, ECO_TOP, "greedy");
+    eco_report_set_string(r, ECO_FIELD_WL_ENGINE, ECO_TOP, engine->name);
+    eco_report_set_string(r, ECO_FIELD_WL_DEVICE, ECO_TOP, gpu ? "cuda" : "cpu");
+    eco_report_set_string(r, ECO_FIELD_WL_WEIGHTS, ECO_TOP, "synthetic");
+    eco_report_set_string(r, ECO_FIELD_WL_WEIGHTS_NOTE, ECO_TOP,
+                          "deterministic, near-normal (sum of eight uniforms), scaled by 1/sqrt(inputs); no outliers planted");
+    eco_report_set_string(r, ECO_FIELD_WL_HEAD, ECO_TOP, eco_format_at(plan->head)->name);
+    eco_report_set_integer(r, ECO_FIELD_WL_SEED, ECO_TOP, (int64_t)plan->seed);
+    eco_report_set_integer(r, ECO_FIELD_WL_PROMPT, ECO_TOP, plan->n_prompt);
+    eco_report_set_integer(r, ECO_FIELD_WL_TOKENS, ECO_TOP, plan->n_tokens);
+    eco_report_set_string(r, ECO_FIELD_WL_PREFILL, ECO_TOP, session->arms[arm].info.prefill_method);
+}
+
+static const char *method_of(const eco_session *session) {
+    if (session->meter == NULL) {
+        return "time only: nothing to read energy with";
+    }
+    return session->meter_info.energy_field != NULL ? "NVML energy counter between ticks, integrated NVML power as check"
+                                                    : "integrated NVML power (no energy counter)";
+}
+
+static void measurement(const eco_session *session, eco_report *r) {
+    const eco_plan *plan = session->plan;
+    const bool metered = session->meter != NULL;
+    const double rate_hz = metered ? session->totals.rate_hz : 0.0;
+    eco_report_set_string(r, ECO_FIELD_ME_METHOD, ECO_TOP, method_of(session));
+    eco_report_set_integer(r, ECO_FIELD_ME_RATE, ECO_TOP, (int64_t)floor(rate_hz + 0.005));
+    eco_report_set_rounded(r, ECO_FIELD_ME_RATE_ACHIEVED, ECO_TOP, rate_hz, 3);
+    eco_report_set_integer(r, ECO_FIELD_ME_TOKENS, ECO_TOP, plan->n_tokens);
+    eco_report_set_integer(r, ECO_FIELD_ME_ITERATIONS, ECO_TOP, session->blocks_finished);
+    eco_report_set_integer(r, ECO_FIELD_ME_WARMUP, ECO_TOP, 1);
+    eco_report_set_string(r, ECO_FIELD_ME_ITERATIONS_NOTE, ECO_TOP,
+                          "an iteration is a block: one decode window of every arm, in shuffled order");
+    eco_report_set_string(r, ECO_FIELD_ME_WINDOW, ECO_TOP, "decode");
+    eco_report_set_number(r, ECO_FIELD_ME_WINDOW_S, ECO_TOP, plan->window_s);
+    eco_report_set_string(r, ECO_FIELD_ME_PROTOCOL, ECO_TOP, "paired");
+    eco_report_set_string(r, ECO_FIELD_ME_PROFILE, ECO_TOP, "paired-1");
+    eco_report_set_string(r, ECO_FIELD_ME_ENERGY_SOURCE, ECO_TOP,
+                          !metered                                      ? "none"
+                          : session->meter_info.energy_field != NULL ? "counter"
+                                                                        : "integrated power");
+    eco_report_set_string(r, ECO_FIELD_ME_BOUNDARY, ECO_TOP,
+                          eco_boundary_kind_name(metered ? session->meter_info.device.boundary.kind
+                                                         : ECO_BOUNDARY_NONE));
+    eco_report_set_number(r, ECO_FIELD_ME_MARGIN, ECO_TOP, plan->margin_pct);
+    eco_report_set_string(r, ECO_FIELD_SOURCE, ECO_TOP, metered ? "direct-nvml" : "none");
+}
+
+static void software(const eco_session *session, eco_report *r) {
+    eco_report_set_string(r, ECO_FIELD_SW_TOOL, ECO_TOP, "ecocompute " ECO_VERSION);
+    eco_report_set_string(r, ECO_FIELD_SW_COMMIT, ECO_TOP, ECO_COMMIT);
+    eco_report_set_string(r, ECO_FIELD_SW_BUILD, ECO_TOP, ECO_BUILD_TYPE ", " ECO_COMPILER);
+    eco_report_set_string(r, ECO_FIELD_SW_COMMAND, ECO_TOP, session->plan->command);
+    eco_report_set_string(r, ECO_FIELD_SW_ENGINE, ECO_TOP, session->engine_info.detail);
+    if (session->engine_info.library_path[0] != '\0') {
+        eco_report_set_string(r, ECO_FIELD_SW_CUDA_PATH, ECO_TOP, session->engine_info.library_path);
+    }
+    if (session->meter != NULL) {
+        eco_report_set_string(r, ECO_FIELD_SW_DRIVER, ECO_TOP, session->meter_info.device.driver);
+        eco_report_set_string(r, ECO_FIELD_SW_NVML_PATH, ECO_TOP, session->meter_info.device.library_path);
+    }
+}
+
+static void set_flag(eco_report *r, eco_field field, eco_reading reading) {
+    if (eco_reading_present(reading)) {
+        eco_report_set_bool(r, field, ECO_TOP, reading.value > 0.5);
+    }
+}
+
+static void siblings(const eco_session *session, eco_report *r) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < session->n_devices; i++) {
+        if ((int32_t)i == session->device) {
+            continue;
+        }
+        eco_report_set_string(r, ECO_FIELD_EN_SIBLING_NAME, ECO_AT1(n), session->devices[i].name);
+        eco_report_set_reading(r, ECO_FIELD_EN_SIBLING_W, ECO_AT1(n), session->devices[i].power_w, 3);
+        n++;
+    }
+}
+
+static void environment(const eco_session *session, eco_report *r) {
+    if (session->meter == NULL) {
+        return;
+    }
+    const eco_device_record *d = &session->meter_info.device;
+    char hash[ECOI_SHA256_HEX_MAX];
+    char cc[32];
+    ecoi_sha256_hex(d->boundary.uuid, strlen(d->boundary.uuid), hash);
+    hash[16] = '\0';
+    eco_report_set_string(r, ECO_FIELD_EN_UUID_HASH, ECO_TOP, hash);
+    eco_report_set_reading(r, ECO_FIELD_EN_LIMIT, ECO_TOP, d->power_limit_w, 3);
+    eco_report_set_reading(r, ECO_FIELD_EN_LIMIT_DEFAULT, ECO_TOP, d->power_limit_default_w, 3);
+    eco_report_set_string(r, ECO_FIELD_EN_VBIOS, ECO_TOP, d->vbios);
+    if (d->cc_major >= 0) {
+        snprintf(cc, sizeof cc, "%d.%d", d->cc_major, d->cc_minor);
+        eco_report_set_string(r, ECO_FIELD_EN_CC, ECO_TOP, cc);
+    }
+    set_flag(r, ECO_FIELD_EN_ECC, d->ecc_enabled);
+    set_flag(r, ECO_FIELD_EN_MIG, d->mig_enabled);
+    set_flag(r, ECO_FIELD_EN_PERSISTENCE, d->persistence_enabled);
+    eco_report_set_reading(r, ECO_FIELD_EN_MEMORY, ECO_TOP, d->memory_bytes, 0);
+    eco_report_set_reading(r, ECO_FIELD_EN_SM_MAX, ECO_TOP, d->sm_clock_max_mhz, 0);
+    eco_report_set_reading(r, ECO_FIELD_EN_IDLE_BARE, ECO_TOP, session->sensor.idle_bare_w, 3);
+    eco_report_set_reading(r, ECO_FIELD_EN_IDLE_CONTEXT, ECO_TOP, session->sensor.idle_context_w, 3);
+    eco_report_set_reading(r, ECO_FIELD_EN_IDLE_LOADED, ECO_TOP, session->sensor.idle_loaded_w, 3);
+    eco_report_set_reading(r, ECO_FIELD_EN_TEMP_LOADED, ECO_TOP, session->idle_temp_c, 1);
+    if (session->device >= 0 && session->devices[session->device].tenants_known) {
+        eco_report_set_integer(r, ECO_FIELD_EN_TENANTS_BEFORE, ECO_TOP,
+                               (int64_t)session->devices[session->device].n_tenants);
+    }
+    if (session->tenants_after_known) {
+        eco_report_set_integer(r, ECO_FIELD_EN_TENANTS_AFTER, ECO_TOP, (int64_t)session->tenants_after);
+    }
+    siblings(session, r);
+}
+
+typedef struct temperatures {
+    eco_reading start_c, end_c, peak_c;
+    double cooldown_s;
+    int64_t start_ns, end_ns;
+    uint32_t n;
+} temperatures;
+
+static void temperatures_of(const eco_session_arm *arm, temperatures *t) {
+    for (uint32_t i = 0; i < arm->n_windows; i++) {
+        const eco_window *w = &arm->windows[i];
+        if (w->block == 0) {
+            continue;
+        }
+        t->cooldown_s += w->cooldown_s;
+        t->n++;
+        if (!eco_reading_present(w->figures.temp_start_c)) {
+            continue;
+        }
+        if (!eco_reading_present(t->start_c) || w->figures.t_open_ns < t->start_ns) {
+            t->start_c = w->figures.temp_start_c;
+            t->start_ns = w->figures.t_open_ns;
+        }
+        if (!eco_reading_present(t->end_c) || w->figures.t_close_ns > t->end_ns) {
+            t->end_c = w->figures.temp_end_c;
+            t->end_ns = w->figures.t_close_ns;
+        }
+        if (!eco_reading_present(t->peak_c) || w->figures.temp_peak_c.value > t->peak_c.value) {
+            t->peak_c = w->figures.temp_peak_c;
+        }
+    }
+}
+
+static void thermal(const eco_session *session, uint32_t arm, eco_report *r) {
+    temperatures t = {0};
+    temperatures_of(&session->arms[0], &t);
+    if (arm != 0) {
+        temperatures_of(&session->arms[arm], &t);
+    }
+    eco_report_set_string(r, ECO_FIELD_TH_MODE, ECO_TOP, "cold");
+    eco_report_set_string(r, ECO_FIELD_TH_BASIS, ECO_TOP, eco_reading_present(t.start_c) ? "measured" : "unavailable");
+    eco_report_set_integer(r, ECO_FIELD_TH_WARMUP, ECO_TOP, 1);
+    eco_report_set_reading(r, ECO_FIELD_TH_COOLDOWN, ECO_TOP,
+                           t.n > 0 && session->meter != NULL ? eco_reading_of(t.cooldown_s / t.n)
+                                                             : eco_reading_absent(ECO_ABSENT_NOT_READ),
+                           3);
+    eco_report_set_number(r, ECO_FIELD_TH_COOLDOWN_MAX, ECO_TOP, session->plan->cooldown_max_s);
+    eco_report_set_reading(r, ECO_FIELD_TH_START, ECO_TOP, t.start_c, 1);
+    eco_report_set_reading(r, ECO_FIELD_TH_END, ECO_TOP, t.end_c, 1);
+    eco_report_set_reading(r, ECO_FIELD_TH_PEAK, ECO_TOP, t.peak_c, 1);
+    eco_report_set_string(r, ECO_FIELD_TH_ORDER, ECO_TOP, session->plan->shuffle ? "randomized" : "fixed");
+    eco_report_set_string(r, ECO_FIELD_TH_NOTE, ECO_TOP,
+                          session->plan->shuffle
+                              ? "shuffled in each block from trials.order_seed, each place taken equally often to within one"
+                              : "fixed order, baseline first in each block");
+}
+
+static void meters(const eco_session *session, eco_report *r) {
+    if (session->meter == NULL) {
+        return;
+    }
+    const eco_meter_info *m = &session->meter_info;
+    const eco_sensor *s = &session->sensor;
+    const eco_arm_summary base = ecoi_arm_summary(session, 0);
+    eco_report_set_string(r, ECO_FIELD_MT_NAME, ECO_TOP, m->name);
+    if (m->power_field != NULL) {
+        eco_report_set_string(r, ECO_FIELD_MT_POWER, ECO_TOP, m->power_field);
+    }
+    if (m->average_field != NULL) {
+        eco_report_set_string(r, ECO_FIELD_MT_AVERAGE, ECO_TOP, m->average_field);
+    }
+    if (m->energy_field != NULL) {
+        eco_report_set_string(r, ECO_FIELD_MT_ENERGY, ECO_TOP, m->energy_field);
+    }
+    eco_report_set_string(r, ECO_FIELD_MT_SCOPE, ECO_TOP, m->scope);
+    eco_report_set_reading(r, ECO_FIELD_MT_TICK, ECO_TOP, s->counter_period_s, 4);
+    eco_report_set_reading(r, ECO_FIELD_MT_POWER_PERIOD, ECO_TOP, s->power_period_s, 4);
+    eco_report_set_reading(r, ECO_FIELD_MT_POWER_RISE, ECO_TOP, s->power_rise_s, 3);
+    eco_report_set_reading(r, ECO_FIELD_MT_AVG_WINDOW, ECO_TOP, s->average_window_s, 3);
+    eco_report_set_reading(r, ECO_FIELD_MT_COST_ENERGY, ECO_TOP, s->counter_cost_s, 7);
+    eco_report_set_reading(r, ECO_FIELD_MT_COST_POWER, ECO_TOP, s->power_cost_s, 7);
+    if (base.counter_to_integral > 0.0) {
+        eco_report_set_rounded(r, ECO_FIELD_MT_RATIO, ECO_TOP, base.counter_to_integral, 5);
+    }
+    eco_report_set_rounded(r, ECO_FIELD_MT_STALL, ECO_TOP, (double)session->totals.longest_read_ns * 1e-9, 6);
+    if (session->sampler_wall_s > 0.0) {
+        eco_report_set_rounded(r, ECO_FIELD_MT_CPU, ECO_TOP,
+                               (double)session->totals.cpu_ns * 1e-9 / session->sampler_wall_s, 5);
+    }
+    eco_report_set_integer(r, ECO_FIELD_MT_ERRORS, ECO_TOP, (int64_t)session->totals.n_read_errors);
+}
+
+static void traces(const eco_session *session, uint32_t arm, const char *const *sha256, const char *const *files,
+                   eco_report *r) {
+    static const char *const columns[] = {"t_s", "power_w", "energy_j", "tokens", "temp_c", "block", "phase"};
+    const uint32_t order[2] = {arm, 0};
+    eco_report_set_string(r, ECO_FIELD_PT_FORMAT, ECO_TOP, "csv");
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        eco_report_add_string(r, ECO_FIELD_PT_COLUMNS, ECO_TOP, columns[i]);
+    }
+    eco_report_set_number(r, ECO_FIELD_PT_RATE, ECO_TOP, 20);
+    eco_report_set_string(r, ECO_FIELD_PT_WINDOW, ECO_TOP, "decode");
+    for (uint32_t i = 0; i < (arm == 0 ? 1u : 2u); i++) {
+        const uint32_t a = order[i];
+        const eco_at at = ECO_AT1(i);
+        eco_report_set_string(r, ECO_FIELD_PF_ROLE, at, i == 0 ? "primary" : "fp16_baseline");
+        eco_report_set_string(r, ECO_FIELD_PF_PRECISION, at, eco_format_at(session->plan->arms[a])->name);
+        eco_report_set_string(r, ECO_FIELD_PF_FILE, at, files[a]);
+        eco_report_set_integer(r, ECO_FIELD_PF_SAMPLES, at, (int64_t)session->arms[a].n_rows);
+        eco_report_set_integer(r, ECO_FIELD_PF_DROPPED, at,
+                               (int64_t)(session->totals.n_dropped + session->totals.n_read_errors));
+        eco_report_set_string(r, ECO_FIELD_PF_SHA256, at, sha256[a]);
+    }
+}
+
+eco_report *ecoi_report_build(const eco_session *session, uint32_t arm, const char *const *trace_sha256,
+                              const char *const *trace_files) {
+    eco_report *report = eco_report_new();
+    if (report == NULL) {
+        return NULL;
+    }
+    head(session, report);
+    system_and_workload(session, arm, report);
+    measurement(session, report);
+    software(session, report);
+    environment(session, report);
+    thermal(session, arm, report);
+    meters(session, report);
+    traces(session, arm, trace_sha256, trace_files, report);
+    ecoi_report_results(session, arm, report);
+    ecoi_report_warnings(session, arm, report);
+    return report;
+}

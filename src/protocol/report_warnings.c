@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which coded warnings a measurement carries. Each says what was seen; none drops or keeps a run in silence.
+ */
+#include "protocol/summary_arm.h"
+
+#include "protocol/build_facts.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const double GAP_PERIODS = 10.0;
+static const double SAMPLE_PERIOD_S = 0.05;
+static const double SHORT_WINDOW_S = 1.95; /* 2 s asked for, less the rounding of a tick */
+static const double SHORT_WINDOW_TICKS = 19.5;
+static const double DISAGREE = 0.05;
+static const double CLOCKS_MOVED = 0.05;
+static const double TOKENS_MIN = 10.0;
+
+static void warn_device(const eco_session *session, eco_report *r) {
+    const eco_device_record *device = &session->meter_info.device;
+    const eco_idle_device *scanned = session->device >= 0 ? &session->devices[session->device] : NULL;
+    char detail[160];
+    const bool before = scanned != NULL && scanned->tenants_known && scanned->n_tenants > 0;
+    /* Seen from another process namespace this very process is one of those found after the run. */
+    const bool after = session->tenants_after_known && session->tenants_after > 1;
+    if (before || after) {
+        snprintf(detail, sizeof detail, "%zu before, %zu after", before ? scanned->n_tenants : 0,
+                 session->tenants_after_known ? session->tenants_after : 0);
+        eco_report_warn(r, ECO_WARNING_CONTENDED, detail);
+    }
+    if (eco_reading_present(device->persistence_enabled) && device->persistence_enabled.value < 0.5) {
+        eco_report_warn(r, ECO_WARNING_PERSISTENCE_OFF, NULL);
+    }
+    if (eco_reading_present(device->mig_enabled) && device->mig_enabled.value > 0.5) {
+        eco_report_warn(r, ECO_WARNING_MIG_SHARED, NULL);
+    }
+    if (session->meter != NULL && !device->library_known && device->library_path[0] != '\0') {
+        eco_report_warn(r, ECO_WARNING_DRIVER_LIBRARY_PATH, device->library_path);
+    }
+    if (!session->engine_info.library_known && session->engine_info.library_path[0] != '\0') {
+        eco_report_warn(r, ECO_WARNING_DRIVER_LIBRARY_PATH, session->engine_info.library_path);
+    }
+    if (session->meter != NULL && session->meter_info.source == ECO_SOURCE_REPLAY) {
+        eco_report_warn(r, ECO_WARNING_REPLAYED, NULL);
+    }
+    if (session->meter != NULL && session->meter_info.energy_field == NULL) {
+        eco_report_warn(r, ECO_WARNING_NO_COUNTER, NULL);
+    }
+    if (session->meter != NULL && !session->idle_settled) {
+        eco_report_warn(r, ECO_WARNING_CONTEXT_IDLE, NULL);
+    }
+}
+
+static void warn_window(const eco_session *session, const eco_session_arm *arm, const eco_window *w, eco_report *r) {
+    char detail[160];
+    const char *name = eco_format_at(arm->format)->name;
+    const eco_window_figures *f = &w->figures;
+    if (f->counter_to_integral > 0.0 && fabs(f->counter_to_integral - 1.0) > DISAGREE) {
+        snprintf(detail, sizeof detail, "%s %s block %d: ratio %.3f", name, eco_phase_name(w->phase), w->block,
+                 f->counter_to_integral);
+        eco_report_warn(r, ECO_WARNING_COUNTER_INTEGRAL, detail);
+    }
+    if (w->stats.counter_stepped_back) {
+        eco_report_warn(r, ECO_WARNING_COUNTER_RESET, name);
+    }
+    if (session->meter != NULL && (double)w->stats.longest_gap_ns * 1e-9 > GAP_PERIODS * SAMPLE_PERIOD_S) {
+        snprintf(detail, sizeof detail, "%s block %d: %.2f s", name, w->block, (double)w->stats.longest_gap_ns * 1e-9);
+        eco_report_warn(r, ECO_WARNING_SAMPLE_GAP, detail);
+    }
+    if ((w->stats.throttle_seen & (ECO_THROTTLE_THERMAL | ECO_THROTTLE_POWER_BRAKE)) != 0) {
+        eco_report_warn(r, ECO_WARNING_THROTTLED, name);
+    }
+    if ((w->stats.throttle_seen & ECO_THROTTLE_POWER_CAP) != 0) {
+        eco_report_warn(r, ECO_WARNING_POWER_CAPPED, name);
+    }
+    const eco_reading tick_s = session->sensor.counter_period_s;
+    const bool few_ticks = f->has_counter && eco_reading_present(tick_s) && tick_s.value > 0.0 &&
+                           f->seconds / tick_s.value < SHORT_WINDOW_TICKS;
+    if (f->seconds < SHORT_WINDOW_S || few_ticks) {
+        snprintf(detail, sizeof detail, "%s block %d: %.2f s", name, w->block, f->seconds);
+        eco_report_warn(r, ECO_WARNING_SHORT_WINDOW, detail);
+    }
+    if (f->tokens < TOKENS_MIN) {
+        snprintf(detail, sizeof detail, "%s block %d: %.0f", name, w->block, f->tokens);
+        eco_report_warn(r, ECO_WARNING_TOKENS_SHORT, detail);
+    }
+    if (w->block > 0 && session->meter != NULL && !w->cooled) {
+        snprintf(detail, sizeof detail, "%s block %d after %.1f s", name, w->block, w->cooldown_s);
+        eco_report_warn(r, ECO_WARNING_COOLDOWN_CAP, detail);
+    }
+}
+
+static void warn_arm(const eco_session *session, uint32_t index, eco_report *r) {
+    const eco_session_arm *arm = &session->arms[index];
+    for (uint32_t i = 0; i < arm->n_windows; i++) {
+        warn_window(session, arm, &arm->windows[i], r);
+    }
+    const eco_arm_summary s = ecoi_arm_summary(session, index);
+    if (s.clock_lo_mhz > 0.0 && s.clock_hi_mhz / s.clock_lo_mhz - 1.0 > CLOCKS_MOVED) {
+        char detail[160];
+        snprintf(detail, sizeof detail, "%s: %.0f to %.0f MHz", eco_format_at(arm->format)->name, s.clock_lo_mhz,
+                 s.clock_hi_mhz);
+        eco_report_warn(r, ECO_WARNING_CLOCKS_MOVED, detail);
+    }
+    const double position = arm->workload.n_prompt + arm->workload.n_tokens / 2.0;
+    const double bytes = eco_model_token_bytes(session->plan->shape, arm->format, arm->workload.head, position).total;
+    const eco_bound_input input = {.bytes_per_token = bytes,
+                                   .mj_per_token = s.mj_per_token,
+                                   .read_j_per_byte = session->ceilings.read_j_per_byte};
+    if (eco_explain_bound(&input).below_floor) {
+        eco_report_warn(r, ECO_WARNING_BELOW_FLOOR, eco_format_at(arm->format)->name);
+    }
+}
+
+static void warn_run(const eco_session *session, eco_report *r) {
+    if (session->partial) {
+        char detail[ECO_ERROR_MESSAGE_MAX + 64];
+        snprintf(detail, sizeof detail, "%u of %u blocks%s%s", session->blocks_finished, session->plan->n_blocks,
+                 session->fault.message[0] != '\0' ? ": " : "", session->fault.message);
+        eco_report_warn(r, ECO_WARNING_PARTIAL, detail);
+    }
+    if (session->fault.code == ECO_E_DEVICE_LOST) {
+        eco_report_warn(r, ECO_WARNING_DEVICE_LOST, session->fault.message);
+    }
+    if (session->fault.code == ECO_E_TIMEOUT) {
+        eco_report_warn(r, ECO_WARNING_COUNTER_FROZEN, session->fault.message);
+    }
+    if (session->fault.code == ECO_E_INVALID) {
+        eco_report_warn(r, ECO_WARNING_COUNTER_RESET, session->fault.message);
+    }
+    if (session->blocks_finished > 0 && session->blocks_finished < 5) {
+        eco_report_warn(r, ECO_WARNING_FEW_BLOCKS, NULL);
+    }
+    if (ECO_CHECKED_BUILD) {
+        eco_report_warn(r, ECO_WARNING_DEBUG_BUILD, ECO_BUILD_TYPE);
+    }
+    eco_report_warn(r, ECO_WARNING_SYNTHETIC_WEIGHTS, NULL);
+}
+
+void ecoi_report_warnings(const eco_session *session, uint32_t arm, eco_report *report) {
+    warn_run(session, report);
+    warn_device(session, report);
+    warn_arm(session, 0, report);
+    if (arm != 0) {
+        warn_arm(session, arm, report);
+    }
+}

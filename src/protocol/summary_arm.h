@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The numbers of one arm over its finished blocks, and of a pair of arms; shared by the two files that fill a report.
+ */
+#ifndef ECOCOMPUTE_PROTOCOL_SUMMARY_ARM_H
+#define ECOCOMPUTE_PROTOCOL_SUMMARY_ARM_H
+
+#include "protocol/session.h"
+
+typedef struct eco_arm_summary {
+    uint32_t n; /* decode windows in finished blocks */
+    double mj_per_token, tokens_per_s, power_w; /* geometric means; 0 = none */
+    eco_mean log_mj;
+    double counter_to_integral; /* geometric mean, 0 = unknown */
+    double joules_sum, tokens_sum, seconds_mean, tokens_mean, edge_half_width_s, cooldown_mean_s;
+    double tokens_min, seconds_min;
+    double clock_lo_mhz, clock_hi_mhz; /* over the windows; 0 = unknown */
+    uint32_t throttle;
+    eco_basis energy_basis, time_basis;
+} eco_arm_summary;
+
+eco_arm_summary ecoi_arm_summary(const eco_session *session, uint32_t arm);
+/* ln of energy per token of `arm` over arm 0's, one a finished block; returns how many. */
+uint32_t ecoi_log_ratios(const eco_session *session, uint32_t arm, double out[ECO_BLOCKS_MAX]);
+/* The window of this block and phase, or NULL. */
+const eco_window *ecoi_window_find(const eco_session_arm *arm, int32_t block, eco_phase phase);
+
+/* report_warnings.c */
+void ecoi_report_warnings(const eco_session *session, uint32_t arm, eco_report *report);
+/* report_results.c: results, uncertainty, trials and explain of the pair (arm 0, `arm`). */
+void ecoi_report_results(const eco_session *session, uint32_t arm, eco_report *report);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The closing lines of a measurement, from the report alone: table of arms, the sentence with the change, why, warnings.
+ */
+#include "ecocompute/report.h"
+
+#include "core/str.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *text_or(const eco_report *report, eco_field field, eco_at at, const char *otherwise) {
+    const char *text = NULL;
+    return eco_report_string(report, field, at, &text) ? text : otherwise;
+}
+
+static void add_cell(eco_text *out, bool present, double value, int decimals, int width) {
+    eco_text cell = {0};
+    if (present) {
+        ecoi_text_add_fixed(&cell, value, decimals);
+    } else {
+        ecoi_text_add_z(&cell, "-");
+    }
+    ecoi_text_addf(out, "  %*s", width, cell.data != NULL ? cell.data : "");
+    eco_text_free(&cell);
+}
+
+static void add_number(eco_text *out, const eco_report *report, eco_field field, eco_at at, int decimals, int width) {
+    double value = 0.0;
+    const bool present = eco_report_number(report, field, at, &value);
+    add_cell(out, present, value, decimals, width);
+}
+
+static void add_arm(const eco_report *report, uint32_t i, eco_text *out) {
+    const eco_at at = ECO_AT1(i);
+    double lo = 0.0;
+    double hi = 0.0;
+    const bool interval = eco_report_number(report, ECO_FIELD_AR_MJ_LO, at, &lo) &&
+                          eco_report_number(report, ECO_FIELD_AR_MJ_HI, at, &hi);
+    ecoi_text_addf(out, "  %-8s", text_or(report, ECO_FIELD_AR_PRECISION, at, "?"));
+    add_number(out, report, ECO_FIELD_AR_MJ, at, 1, 12);
+    add_cell(out, interval, (hi - lo) / 2.0, 1, 10);
+    add_number(out, report, ECO_FIELD_AR_TPS, at, 1, 10);
+    add_number(out, report, ECO_FIELD_AR_W, at, 1, 8);
+    ecoi_text_addf(out, "  %s\n", text_or(report, ECO_FIELD_EA_BOUND, at, "-"));
+}
+
+static void add_sentence(const eco_report *report, eco_text *out) {
+    double delta = 0.0;
+    double lo = 0.0;
+    double hi = 0.0;
+    const char *arm = text_or(report, ECO_FIELD_WL_PRECISION, ECO_TOP, "?");
+    const char *basis = text_or(report, ECO_FIELD_RE_BASIS, ECO_TOP, "unavailable");
+    if (!eco_report_number(report, ECO_FIELD_RE_DELTA, ECO_TOP, &delta)) {
+        ecoi_text_addf(out, "energy: %s. %s\n", basis, text_or(report, ECO_FIELD_RE_NOTE, ECO_TOP, ""));
+        return;
+    }
+    int64_t n = 0;
+    (void)eco_report_integer(report, ECO_FIELD_UN_N, ECO_TOP, &n);
+    ecoi_text_addf(out, "%s %s energy per token: ", arm, delta < 0.0 ? "lowers" : "raises");
+    ecoi_text_addf(out, delta > 0.0 ? "+" : "");
+    ecoi_text_add_fixed(out, delta, 2);
+    ecoi_text_addf(out, " %% against %s (", text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(0), "?"));
+    if (n >= 2 && eco_report_number(report, ECO_FIELD_UN_LO, ECO_TOP, &lo) &&
+        eco_report_number(report, ECO_FIELD_UN_HI, ECO_TOP, &hi)) {
+        ecoi_text_addf(out, "95 %% interval ");
+        ecoi_text_add_fixed(out, lo, 2);
+        ecoi_text_addf(out, " to ");
+        ecoi_text_add_fixed(out, hi, 2);
+        ecoi_text_addf(out, " %%, %lld blocks", (long long)n);
+    } else {
+        ecoi_text_addf(out, "n = 1, spread unknown");
+    }
+    double expanded = 0.0;
+    if (eco_report_number(report, ECO_FIELD_UX_PCT, ECO_TOP, &expanded)) {
+        ecoi_text_addf(out, "; timing and sensor ±");
+        ecoi_text_add_fixed(out, expanded, 2);
+        ecoi_text_addf(out, " %%");
+    }
+    ecoi_text_addf(out, "), %s. Verdict: %s.\n", basis, text_or(report, ECO_FIELD_RE_VERDICT, ECO_TOP, "none"));
+}
+
+static void add_time_sentence(const eco_report *report, eco_text *out) {
+    double delta = 0.0;
+    double base = 0.0;
+    double arm = 0.0;
+    const uint32_t n = eco_report_array_size(report, ECO_FIELD_AR_PRECISION, ECO_TOP);
+    if (eco_report_number(report, ECO_FIELD_RE_DELTA, ECO_TOP, &delta) || n < 2 ||
+        !eco_report_number(report, ECO_FIELD_AR_TPS, ECO_AT1(0), &base) ||
+        !eco_report_number(report, ECO_FIELD_AR_TPS, ECO_AT1(1), &arm) || base <= 0.0) {
+        return;
+    }
+    ecoi_text_addf(out, "time only: %s runs at ", text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(1), "?"));
+    ecoi_text_add_fixed(out, arm / base, 2);
+    ecoi_text_addf(out, " times the speed of %s.\n", text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(0), "?"));
+}
+
+void eco_report_summarise(const eco_report *report, eco_text *out) {
+    ecoi_text_addf(out, "%s on %s, batch 1, %s\n", text_or(report, ECO_FIELD_WL_MODEL, ECO_TOP, "?"),
+                   text_or(report, ECO_FIELD_SUT_GPU, ECO_TOP, "?"), text_or(report, ECO_FIELD_ME_METHOD, ECO_TOP, "?"));
+    ecoi_text_addf(out, "  %-8s  %12s  %10s  %10s  %8s  %s\n", "arm", "mJ/token", "± (95 %)", "tokens/s", "W", "bound");
+    const uint32_t n = eco_report_array_size(report, ECO_FIELD_AR_PRECISION, ECO_TOP);
+    for (uint32_t i = 0; i < n; i++) {
+        add_arm(report, i, out);
+    }
+    add_sentence(report, out);
+    add_time_sentence(report, out);
+    ecoi_text_addf(out, "why: %s %s\n", text_or(report, ECO_FIELD_EX_WHY, ECO_TOP, "not known."),
+                   text_or(report, ECO_FIELD_EX_ADVICE, ECO_TOP, ""));
+    const uint32_t warnings = eco_report_array_size(report, ECO_FIELD_WA_CODE, ECO_TOP);
+    for (uint32_t i = 0; i < warnings; i++) {
+        const char *detail = text_or(report, ECO_FIELD_WA_DETAIL, ECO_AT1(i), NULL);
+        ecoi_text_addf(out, "warning [%s]: %s%s%s%s; %s\n", text_or(report, ECO_FIELD_WA_CODE, ECO_AT1(i), "?"),
+                       text_or(report, ECO_FIELD_WA_TEXT, ECO_AT1(i), "?"), detail != NULL ? " (" : "",
+                       detail != NULL ? detail : "", detail != NULL ? ")" : "",
+                       text_or(report, ECO_FIELD_WA_ADVICE, ECO_AT1(i), "?"));
+    }
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the scripted libcuda share.
+ */
+#ifndef ECO_FAKE_CUDA_H
+#define ECO_FAKE_CUDA_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    E_VALUE = 1,
+    E_MEMORY = 2,
+    E_UNINITIALIZED = 3,
+    E_NO_DEVICE = 100,
+    E_DEVICE = 101,
+    E_CONTEXT = 201,
+    E_PTX_VERSION = 222,
+    E_NOT_FOUND = 500,
+    E_CAPTURE = 900
+};
+
+struct context {
+    uint32_t board;
+    uint32_t n_retained;
+};
+
+extern _Thread_local struct context *fake_current;
+extern pthread_mutex_t fake_lock;
+
+/* A number of the script, its value for one board first. */
+double fake_board_number(uint32_t board, const char *key, double otherwise);
+bool fake_scripted_compute(void);
+/* 0, or why nothing can be done: no context in this thread, or its board is lost. */
+int fake_trouble(void);
+/* Everything that is not a graph takes no time, after all that came before. */
+void fake_drain(void);
+
+#endif

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# gen_ptx.sh CLANG OUT_DIR FILE.c...
+# Compiles GPU kernels written in C to PTX 7.0 text for sm_70, one OUT_DIR/<name>.ptx a file. The frontend is called
+# directly (-cc1) because the ordinary driver command pins a newer PTX version, which older drivers refuse.
+# Paths in the text would make it depend on the machine, so the compiler runs in the repository root.
+set -euo pipefail
+
+if [ "$#" -lt 3 ]; then
+    echo "usage: gen_ptx.sh CLANG OUT_DIR FILE.c..." >&2
+    exit 2
+fi
+clang=$1
+out_dir=$(mkdir -p "$2" && cd "$2" && pwd)
+shift 2
+root=$(cd "$(dirname "$0")/.." && pwd)
+for file in "$@"; do
+    file=$(realpath "$file")
+    name=$(basename "$file" .c)
+    (cd "$root" && "$clang" -cc1 -triple nvptx64-nvidia-cuda -target-cpu sm_70 -target-feature +ptx70 -O3 -std=c2x \
+        -ffreestanding -ffp-contract=on -Wall -Wextra -Werror -I src -I src/kernels/gpu -S -x c \
+        "${file#"$root"/}" -o "$out_dir/$name.ptx.new")
+    mv "$out_dir/$name.ptx.new" "$out_dir/$name.ptx"
+done
