@@ -50,8 +50,8 @@ static bool option_matches(const char *given, size_t length, const struct argp_o
             return true;
         }
     }
-    for (const struct argp_option *option = options; option->name != NULL || option->key != 0 || option->doc != NULL;
-         option++) {
+    for (const struct argp_option *option = options;
+         option->name != NULL || option->key != 0 || option->doc != NULL; option++) {
         if (option->name != NULL && strncmp(given, option->name, length) == 0) {
             return true; /* whole, or an abbreviation: argp refuses an ambiguous one */
         }
@@ -62,17 +62,21 @@ static bool option_matches(const char *given, size_t length, const struct argp_o
 static void refuse_option(const char *given, size_t length, const struct argp_option *options) {
     const char *names[OPTIONS_MAX];
     size_t n = 0;
-    for (const struct argp_option *option = options; option->name != NULL && n < OPTIONS_MAX; option++) {
+    for (const struct argp_option *option = options; option->name != NULL && n < OPTIONS_MAX;
+         option++) {
         names[n++] = option->name;
     }
     char wrong[64];
-    snprintf(wrong, sizeof wrong, "%.*s", (int)(length < sizeof wrong ? length : sizeof wrong - 1), given);
+    snprintf(wrong, sizeof wrong, "%.*s", (int)(length < sizeof wrong ? length : sizeof wrong - 1),
+             given);
     const char *nearest = eco_nearest_name(wrong, names, n);
-    cli_usage_error("unknown option '--%s'%s%s%s", wrong, nearest != NULL ? ", did you mean '--" : "",
-                    nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
+    cli_usage_error("unknown option '--%s'%s%s%s", wrong,
+                    nearest != NULL ? ", did you mean '--" : "", nearest != NULL ? nearest : "",
+                    nearest != NULL ? "'?" : "");
 }
 
-void cli_check_options(int argc, char **argv, const struct argp_option *options, const char *const *later) {
+void cli_check_options(int argc, char **argv, const struct argp_option *options,
+                       const char *const *later) {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strncmp(argv[i], "--", 2) != 0) {
             continue;
@@ -102,7 +106,8 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input) {
 }
 
 int cli_fail(const eco_error *error) {
-    fprintf(stderr, "ecocompute: %s\n", error->message[0] != '\0' ? error->message : eco_status_text(error->code));
+    fprintf(stderr, "ecocompute: %s\n",
+            error->message[0] != '\0' ? error->message : eco_status_text(error->code));
     if (error->code == ECO_E_USAGE) {
         return EXIT_USAGE;
     }
@@ -114,7 +119,8 @@ double cli_number(const char *option, const char *text, double lo, double hi) {
     errno = 0;
     const double value = strtod(text, &end);
     if (end == text || *end != '\0' || !isfinite(value) || value < lo || value > hi) {
-        cli_usage_error("%s: '%s' is not usable; expected a number from %g to %g", option, text, lo, hi);
+        cli_usage_error("%s: '%s' is not usable; expected a number from %g to %g", option, text, lo,
+                        hi);
     }
     return value;
 }
@@ -124,8 +130,8 @@ uint64_t cli_integer(const char *option, const char *text, uint64_t hi) {
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
     if (end == text || *end != '\0' || text[0] < '0' || text[0] > '9' || errno != 0 || value > hi) {
-        cli_usage_error("%s: '%s' is not usable; expected a whole number from 0 to %llu", option, text,
-                        (unsigned long long)hi);
+        cli_usage_error("%s: '%s' is not usable; expected a whole number from 0 to %llu", option,
+                        text, (unsigned long long)hi);
     }
     return value;
 }

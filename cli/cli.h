@@ -21,17 +21,19 @@ typedef struct cli_common {
 } cli_common;
 
 enum { CLI_KEY_JSON = 0x1000, CLI_KEY_QUIET, CLI_KEY_COLOR, CLI_KEY_OWN = 0x2000 };
-#define CLI_COMMON_OPTIONS                                                                         \
-    {"json", CLI_KEY_JSON, 0, 0, "Answer with one JSON document on standard output", 90},          \
-        {"quiet", CLI_KEY_QUIET, 0, 0, "No progress on standard error", 90},                       \
-        {"color", CLI_KEY_COLOR, "WHEN", 0, "auto, always or never", 90}
+#define CLI_COMMON_OPTIONS                                                                \
+    {"json", CLI_KEY_JSON, 0, 0, "Answer with one JSON document on standard output", 90}, \
+        {"quiet", CLI_KEY_QUIET, 0, 0, "No progress on standard error", 90}, {            \
+        "color", CLI_KEY_COLOR, "WHEN", 0, "auto, always or never", 90                    \
+    }
 
 /* Handles a common option; ARGP_ERR_UNKNOWN for any other key. A bad value ends the program with a usage error. */
 error_t cli_common_option(cli_common *common, int key, const char *argument);
 
 /* Long options in argv that the command does not have: one line with the nearest name, exit 2. `later`: names of the
  * contract that this version lacks, NULL at the end; may be NULL. */
-void cli_check_options(int argc, char **argv, const struct argp_option *options, const char *const *later);
+void cli_check_options(int argc, char **argv, const struct argp_option *options,
+                       const char *const *later);
 /* Runs argp with the program's conventions (exit 2 on a usage error). */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 

@@ -38,7 +38,8 @@ int cmd_engines(int argc, char **argv) {
             printf("}");
         } else {
             printf("%s: %s\n  cpu:  %s\n  cuda: %s%s%s\n", status.name, status.summary,
-                   status.cpu_usable ? "usable" : "not usable", status.cuda_usable ? "usable" : "not usable",
+                   status.cpu_usable ? "usable" : "not usable",
+                   status.cuda_usable ? "usable" : "not usable",
                    status.cuda_reason[0] != '\0' ? ": " : "", status.cuda_reason);
         }
     }

@@ -10,9 +10,30 @@
 #include <string.h>
 
 enum {
-    KEY_MODEL = CLI_KEY_OWN, KEY_PRECISION, KEY_BASELINE, KEY_ENGINE, KEY_DEVICE, KEY_WEIGHTS, KEY_SEED, KEY_BATCH,
-    KEY_PROMPT, KEY_TOKENS, KEY_BLOCKS, KEY_WINDOW, KEY_QUICK, KEY_MARGIN, KEY_PROTOCOL, KEY_THERMAL, KEY_COOLDOWN,
-    KEY_ORDER, KEY_ORDER_SEED, KEY_METER, KEY_OUTPUT, KEY_FORCE, KEY_DRY_RUN, KEY_REQUIRE
+    KEY_MODEL = CLI_KEY_OWN,
+    KEY_PRECISION,
+    KEY_BASELINE,
+    KEY_ENGINE,
+    KEY_DEVICE,
+    KEY_WEIGHTS,
+    KEY_SEED,
+    KEY_BATCH,
+    KEY_PROMPT,
+    KEY_TOKENS,
+    KEY_BLOCKS,
+    KEY_WINDOW,
+    KEY_QUICK,
+    KEY_MARGIN,
+    KEY_PROTOCOL,
+    KEY_THERMAL,
+    KEY_COOLDOWN,
+    KEY_ORDER,
+    KEY_ORDER_SEED,
+    KEY_METER,
+    KEY_OUTPUT,
+    KEY_FORCE,
+    KEY_DRY_RUN,
+    KEY_REQUIRE
 };
 
 typedef struct measure_input {
@@ -24,7 +45,8 @@ typedef struct measure_input {
 } measure_input;
 
 static const struct argp_option options[] = {
-    {"model", KEY_MODEL, "NAME", 0, "Model shape (default: TinyLlama-1.1B on a GPU, SmolLM2-135M on the CPU)", 1},
+    {"model", KEY_MODEL, "NAME", 0,
+     "Model shape (default: TinyLlama-1.1B on a GPU, SmolLM2-135M on the CPU)", 1},
     {"precision", KEY_PRECISION, "LIST", 0, "Formats under test, by comma (default: NF4)", 1},
     {"baseline", KEY_BASELINE, "FORMAT", 0, "What they are compared with (default: FP16)", 1},
     {"engine", KEY_ENGINE, "ENGINE", 0, "native", 1},
@@ -42,20 +64,26 @@ static const struct argp_option options[] = {
     {"thermal-mode", KEY_THERMAL, "MODE", 0, "cold", 2},
     {"cooldown-max", KEY_COOLDOWN, "SECONDS", 0, "Longest rest before an arm (default: 5)", 2},
     {"order", KEY_ORDER, "ORDER", 0, "shuffled or fixed (default: shuffled)", 2},
-    {"order-seed", KEY_ORDER_SEED, "N", 0, "Seed of the shuffle (default: from the system; recorded)", 2},
+    {"order-seed", KEY_ORDER_SEED, "N", 0,
+     "Seed of the shuffle (default: from the system; recorded)", 2},
     {"meter", KEY_METER, "NAME", 0, "Meter to use (default: the first that sees the work)", 2},
-    {"output-dir", KEY_OUTPUT, "DIR", 0, "Where the files go (default: a folder of its own in ecocompute-out)", 3},
-    {"force", KEY_FORCE, 0, 0, "Measure although others use the device (flagged); write over an old report", 3},
+    {"output-dir", KEY_OUTPUT, "DIR", 0,
+     "Where the files go (default: a folder of its own in ecocompute-out)", 3},
+    {"force", KEY_FORCE, 0, 0,
+     "Measure although others use the device (flagged); write over an old report", 3},
     {"dry-run", KEY_DRY_RUN, 0, 0, "Print the plan, its time and every check; measure nothing", 3},
-    {"require-measured", KEY_REQUIRE, 0, 0, "Without a way to read energy, stop at once with status 3", 3},
+    {"require-measured", KEY_REQUIRE, 0, 0,
+     "Without a way to read energy, stop at once with status 3", 3},
     CLI_COMMON_OPTIONS,
     {0}};
 
-static const char *const later[] = {"gpu-arch", "quantize-head", "iterations", "warmup", "quality", "no-quality", "share",
-                                    "plan", "parameters-file", "resume", NULL};
+static const char *const later[] = {"gpu-arch",        "quantize-head", "iterations", "warmup",
+                                    "quality",         "no-quality",    "share",      "plan",
+                                    "parameters-file", "resume",        NULL};
 
 /* An option of the contract of which this version has one value only. */
-static void only_value(const char *option, const char *given, const char *have, const char *const *later_values) {
+static void only_value(const char *option, const char *given, const char *have,
+                       const char *const *later_values) {
     if (strcmp(given, have) == 0) {
         return;
     }
@@ -186,7 +214,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .doc = "Measures energy per generated token of a model at one precision against another, in shuffled blocks on this "
+    .doc = "Measures energy per generated token of a model at one precision against another, in "
+           "shuffled blocks on this "
            "machine's own meters, and writes energy.json with its raw traces.\v"
            "Example: ecocompute measure --model Qwen2-7B --precision NF4"};
 
@@ -195,7 +224,8 @@ static eco_format format_named(const char *option, const char *name) {
     if (eco_format_find(name, &format)) {
         return format;
     }
-    static const char *const known_later[] = {"BF16", "NF4-DQ", "INT8", "W8A16", "Q4_0", "Q8_0", "FP8"};
+    static const char *const known_later[] = {"BF16", "NF4-DQ", "INT8", "W8A16",
+                                              "Q4_0", "Q8_0",   "FP8"};
     for (size_t i = 0; i < sizeof known_later / sizeof known_later[0]; i++) {
         if (strcmp(name, known_later[i]) == 0) {
             cli_usage_error("%s %s is not in this version", option, name);
@@ -206,7 +236,8 @@ static eco_format format_named(const char *option, const char *name) {
         names[i] = eco_format_at(i)->name;
     }
     const char *nearest = eco_nearest_name(name, names, ECO_FORMAT_COUNT);
-    cli_usage_error("%s: unknown precision '%s'%s%s%s", option, name, nearest != NULL ? ", did you mean '" : "; expected ",
+    cli_usage_error("%s: unknown precision '%s'%s%s%s", option, name,
+                    nearest != NULL ? ", did you mean '" : "; expected ",
                     nearest != NULL ? nearest : "FP16 or NF4", nearest != NULL ? "'?" : "");
 }
 
@@ -251,31 +282,37 @@ static void plan_arms(const measure_input *input, eco_plan *plan) {
     }
 }
 
-static double given_or(double given, double otherwise) { return given < 0.0 ? otherwise : given; }
+static double given_or(double given, double otherwise) {
+    return given < 0.0 ? otherwise : given;
+}
 
 /* Defaults: DESIGN's paired protocol. A machine without a meter gets the quick one: only time is at stake. */
 static void plan_of(const measure_input *input, bool on_gpu, bool metered, eco_plan *plan) {
     const bool quick = input->quick || !metered;
-    *plan = (eco_plan){
-        .shape = shape_named(input->model != NULL ? input->model : on_gpu ? "TinyLlama-1.1B" : "SmolLM2-135M"),
-        .head = ECO_FORMAT_FP16,
-        .engine = {.name = "native", .device = on_gpu ? input->device : "cpu"},
-        .meter = input->meter,
-        .batch = 1,
-        .n_prompt = (uint32_t)input->n_prompt,
-        .n_tokens = (uint32_t)input->n_tokens,
-        .seed = input->seed,
-        .order_seed = input->order_seed_given ? input->order_seed : eco_random_seed(),
-        .shuffle = !input->fixed_order,
-        .n_blocks = input->n_blocks > 0 ? (uint32_t)input->n_blocks : quick ? 3 : 5,
-        .window_s = given_or(input->window_s, quick ? 2.0 : 5.0),
-        .window_ticks_min = quick ? 20.0 : 50.0,
-        .ramp_s = quick ? 0.5 : 1.2,
-        .burn_in_s = quick ? 0.5 : 1.5,
-        .cooldown_max_s = given_or(input->cooldown_max_s, quick ? 2.0 : 5.0),
-        .margin_pct = given_or(input->margin_pct, 3.0),
-        .extra_windows = !quick,
-        .force = input->force};
+    *plan =
+        (eco_plan){.shape = shape_named(input->model != NULL ? input->model
+                                        : on_gpu             ? "TinyLlama-1.1B"
+                                                             : "SmolLM2-135M"),
+                   .head = ECO_FORMAT_FP16,
+                   .engine = {.name = "native", .device = on_gpu ? input->device : "cpu"},
+                   .meter = input->meter,
+                   .batch = 1,
+                   .n_prompt = (uint32_t)input->n_prompt,
+                   .n_tokens = (uint32_t)input->n_tokens,
+                   .seed = input->seed,
+                   .order_seed = input->order_seed_given ? input->order_seed : eco_random_seed(),
+                   .shuffle = !input->fixed_order,
+                   .n_blocks = input->n_blocks > 0 ? (uint32_t)input->n_blocks
+                               : quick             ? 3
+                                                   : 5,
+                   .window_s = given_or(input->window_s, quick ? 2.0 : 5.0),
+                   .window_ticks_min = quick ? 20.0 : 50.0,
+                   .ramp_s = quick ? 0.5 : 1.2,
+                   .burn_in_s = quick ? 0.5 : 1.5,
+                   .cooldown_max_s = given_or(input->cooldown_max_s, quick ? 2.0 : 5.0),
+                   .margin_pct = given_or(input->margin_pct, 3.0),
+                   .extra_windows = !quick,
+                   .force = input->force};
     plan_arms(input, plan);
 }
 
@@ -323,25 +360,32 @@ static void check_meter_name(const char *name) {
                     nearest != NULL ? "'?" : "");
 }
 
-static bool asks_for_cuda(const char *device) { return strncmp(device, "cuda", 4) == 0; }
+static bool asks_for_cuda(const char *device) {
+    return strncmp(device, "cuda", 4) == 0;
+}
 
 static void check_device(const char *device) {
-    const bool fine = strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0 || strcmp(device, "cuda") == 0 ||
+    const bool fine = strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0 ||
+                      strcmp(device, "cuda") == 0 ||
                       (strncmp(device, "cuda:", 5) == 0 && device[5] != '\0');
     if (!fine) {
         static const char *const names[] = {"auto", "cpu", "cuda"};
         const char *nearest = eco_nearest_name(device, names, 3);
-        cli_usage_error("--device: unknown device '%s'%s%s%s; expected auto, cpu, cuda, cuda:1 or cuda:GPU-…", device,
-                        nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
-                        nearest != NULL ? "'?" : "");
+        cli_usage_error(
+            "--device: unknown device '%s'%s%s%s; expected auto, cpu, cuda, cuda:1 or cuda:GPU-…",
+            device, nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
+            nearest != NULL ? "'?" : "");
     }
 }
 
 static void print_checks(const machine *found, bool on_gpu) {
     printf("device: %s\n", on_gpu ? "GPU" : "CPU");
-    printf("check: CUDA %s%s\n", found->cuda ? "usable" : "not usable: ", found->cuda ? "" : found->cuda_reason);
-    printf("check: NVML %s%s\n", found->gpu_meter ? "usable" : "not usable: ", found->gpu_meter ? "" : found->meter_reason);
-    printf("energy: %s\n", on_gpu && found->gpu_meter ? "measured" : "unavailable; only time would be measured");
+    printf("check: CUDA %s%s\n",
+           found->cuda ? "usable" : "not usable: ", found->cuda ? "" : found->cuda_reason);
+    printf("check: NVML %s%s\n", found->gpu_meter ? "usable" : "not usable: ",
+           found->gpu_meter ? "" : found->meter_reason);
+    printf("energy: %s\n",
+           on_gpu && found->gpu_meter ? "measured" : "unavailable; only time would be measured");
 }
 
 /* One report as JSON, several as an array of them. */
@@ -392,8 +436,9 @@ static int finish(const measure_input *input, const machine *found, const eco_ou
             eco_text_free(&text);
         }
         if (!result->energy_measured && !result->partial) {
-            printf("nothing could be metered here: CUDA %s%s; NVML %s%s\n", found->cuda ? "usable" : "not usable: ",
-                   found->cuda ? "" : found->cuda_reason, found->gpu_meter ? "usable" : "not usable: ",
+            printf("nothing could be metered here: CUDA %s%s; NVML %s%s\n",
+                   found->cuda ? "usable" : "not usable: ", found->cuda ? "" : found->cuda_reason,
+                   found->gpu_meter ? "usable" : "not usable: ",
                    found->gpu_meter ? "" : found->meter_reason);
             printf("answer of the published dataset: unavailable (not in this version)\n");
         }
@@ -405,17 +450,31 @@ static int finish(const measure_input *input, const machine *found, const eco_ou
     return result->energy_measured ? EXIT_DONE : EXIT_UNMEASURED;
 }
 
+static bool is_output_dir(const char *given) {
+    const size_t length = strcspn(given, "=");
+    return length >= strlen("--ou") && strncmp(given, "--output-dir", length) == 0;
+}
+
+/* The options as given, but for what may name a person or a machine: the value of --output-dir (also abbreviated) and a
+ * card's UUID. */
 static void command_line(int argc, char **argv, char *out, size_t size) {
     size_t used = (size_t)snprintf(out, size, "ecocompute measure");
     for (int i = 1; i < argc && used < size; i++) {
-        /* A path may name a person or a machine: the report keeps the option, not its value. */
-        const bool is_path = strncmp(argv[i], "--output-dir", 12) == 0;
-        used += (size_t)snprintf(out + used, size - used, " %s", is_path ? "--output-dir=…" : argv[i]);
-        i += is_path && strchr(argv[i], '=') == NULL ? 1 : 0;
+        const char *uuid = strstr(argv[i], "GPU-");
+        if (is_output_dir(argv[i])) {
+            used += (size_t)snprintf(out + used, size - used, " --output-dir=…");
+            i += strchr(argv[i], '=') == NULL ? 1 : 0;
+        } else if (uuid != NULL) {
+            used += (size_t)snprintf(out + used, size - used, " %.*sGPU-…", (int)(uuid - argv[i]),
+                                     argv[i]);
+        } else {
+            used += (size_t)snprintf(out + used, size - used, " %s", argv[i]);
+        }
     }
 }
 
-static int run(const measure_input *input, const machine *found, eco_plan *plan, eco_output *output) {
+static int run(const measure_input *input, const machine *found, eco_plan *plan,
+               eco_output *output) {
     eco_error error = {0};
     if (eco_output_choose(input->output_dir, input->force, output, &error) != ECO_OK) {
         return cli_fail(&error);
@@ -474,7 +533,8 @@ int cmd_measure(int argc, char **argv) {
         fprintf(stderr, "ecocompute: --device %s: %s\n", input.device, found.cuda_reason);
         return EXIT_FAILED;
     }
-    const bool on_gpu = asks_for_cuda(input.device) || (strcmp(input.device, "auto") == 0 && found.cuda);
+    const bool on_gpu =
+        asks_for_cuda(input.device) || (strcmp(input.device, "auto") == 0 && found.cuda);
     if (strcmp(input.device, "auto") == 0) {
         input.device = on_gpu ? "cuda" : "cpu";
     }

@@ -18,7 +18,8 @@ typedef struct meters_input {
 } meters_input;
 
 static const struct argp_option options[] = {
-    {"characterize", KEY_CHARACTERIZE, 0, 0, "Measure the sensor on one load step (about 15 s, needs CUDA)", 0},
+    {"characterize", KEY_CHARACTERIZE, 0, 0,
+     "Measure the sensor on one load step (about 15 s, needs CUDA)", 0},
     {"device", KEY_DEVICE, "DEVICE", 0, "cuda, cuda:1 or cuda:GPU-… (with --characterize)", 0},
     CLI_COMMON_OPTIONS,
     {0}};
@@ -54,10 +55,11 @@ static void print_device(size_t meter, uint32_t index) {
         printf("  device %u: %s\n", index, error.message);
         return;
     }
-    printf("  device %u: %s, %s, PCI %s, driver %s\n", index, info.device.name, info.device.boundary.uuid,
-           info.device.boundary.pci_bus_id, info.device.driver);
+    printf("  device %u: %s, %s, PCI %s, driver %s\n", index, info.device.name,
+           info.device.boundary.uuid, info.device.boundary.pci_bus_id, info.device.driver);
     printf("    power: %s; average: %s; energy counter: %s; scope: %s\n",
-           info.power_field != NULL ? info.power_field : "none", info.average_field != NULL ? info.average_field : "none",
+           info.power_field != NULL ? info.power_field : "none",
+           info.average_field != NULL ? info.average_field : "none",
            info.energy_field != NULL ? info.energy_field : "none (energy is integrated from power)",
            info.scope != NULL ? info.scope : "unknown");
     printf("    library: %s%s\n", info.device.library_path,
@@ -69,7 +71,8 @@ static void print_meters(void) {
         eco_meter_status status;
         eco_meter_probe(i, &status);
         printf("%s: %s\n  boundary: %s\n  %s: %s\n", status.name, status.summary,
-               eco_boundary_kind_name(status.boundary), status.usable ? "usable" : "not usable", status.reason);
+               eco_boundary_kind_name(status.boundary), status.usable ? "usable" : "not usable",
+               status.reason);
         for (uint32_t d = 0; status.usable && d < status.n_devices; d++) {
             print_device(i, d);
         }
@@ -101,8 +104,10 @@ static void print_meters_json(void) {
             cli_json_field("pci_bus_id", info.device.boundary.pci_bus_id, false);
             cli_json_field("driver", info.device.driver, false);
             cli_json_field("power_field", info.power_field != NULL ? info.power_field : "", false);
-            cli_json_field("average_field", info.average_field != NULL ? info.average_field : "", false);
-            cli_json_field("energy_field", info.energy_field != NULL ? info.energy_field : "", false);
+            cli_json_field("average_field", info.average_field != NULL ? info.average_field : "",
+                           false);
+            cli_json_field("energy_field", info.energy_field != NULL ? info.energy_field : "",
+                           false);
             cli_json_field("library_path", info.device.library_path, true);
             printf("}");
         }
@@ -120,15 +125,17 @@ static void print_reading(const char *what, eco_reading reading, double scale, c
 }
 
 static void print_sensor(const eco_meter_info *meter, const eco_sensor *s) {
-    printf("%s, driver %s, meter %s; one load step, %.1f s of load, n = 1\n", meter->device.name, meter->device.driver,
-           meter->name, s->seconds);
-    printf("  power reading: %s; trailing average: %s; counter: %s\n", meter->power_field != NULL ? meter->power_field : "none",
+    printf("%s, driver %s, meter %s; one load step, %.1f s of load, n = 1\n", meter->device.name,
+           meter->device.driver, meter->name, s->seconds);
+    printf("  power reading: %s; trailing average: %s; counter: %s\n",
+           meter->power_field != NULL ? meter->power_field : "none",
            meter->average_field != NULL ? meter->average_field : "none",
            meter->energy_field != NULL ? meter->energy_field : "none");
     print_reading("counter update period", s->counter_period_s, 1e3, "ms (median)");
     print_reading("power update period", s->power_period_s, 1e3, "ms (median)");
     print_reading("average update period", s->average_period_s, 1e3, "ms (median)");
-    print_reading("power reading: rise after the step", s->power_rise_s, 1e3, "ms (0: within one update)");
+    print_reading("power reading: rise after the step", s->power_rise_s, 1e3,
+                  "ms (0: within one update)");
     print_reading("averaging window of the trailing average", s->average_window_s, 1.0, "s");
     print_reading("cost of a counter read", s->counter_cost_s, 1e6, "us (median)");
     print_reading("cost of a power read", s->power_cost_s, 1e6, "us (median)");
@@ -163,13 +170,15 @@ static void say(void *user, const char *line) {
 }
 
 static int characterize(const meters_input *input) {
-    const eco_engine_options engine = {.name = "native", .device = input->device != NULL ? input->device : "cuda"};
+    const eco_engine_options engine = {.name = "native",
+                                       .device = input->device != NULL ? input->device : "cuda"};
     const eco_measure_hooks hooks = {.progress = input->common.quiet ? NULL : say};
     eco_meter_info meter;
     eco_engine_info engine_info;
     eco_sensor sensor;
     eco_error error = {0};
-    const eco_status status = eco_characterize(&engine, NULL, &hooks, &meter, &engine_info, &sensor, &error);
+    const eco_status status =
+        eco_characterize(&engine, NULL, &hooks, &meter, &engine_info, &sensor, &error);
     if (status == ECO_E_UNSUPPORTED || status == ECO_E_BOUNDARY_MISMATCH) {
         (void)cli_fail(&error);
         return EXIT_UNMEASURED;

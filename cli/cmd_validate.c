@@ -18,7 +18,8 @@ typedef struct validate_input {
 } validate_input;
 
 static const struct argp_option options[] = {
-    {"recompute", KEY_RECOMPUTE, 0, 0, "Re-derive every headline number from the traces beside the report", 0},
+    {"recompute", KEY_RECOMPUTE, 0, 0,
+     "Re-derive every headline number from the traces beside the report", 0},
     CLI_COMMON_OPTIONS,
     {0}};
 
@@ -38,7 +39,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case ARGP_KEY_END:
         if (input->n_reports == 0) {
-            cli_usage_error("validate: a report is expected, such as ecocompute-out/latest/energy.json");
+            cli_usage_error(
+                "validate: a report is expected, such as ecocompute-out/latest/energy.json");
         }
         return 0;
     default:
@@ -50,7 +52,8 @@ static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "REPORT…",
-    .doc = "Checks reports against the schema. Status 0 all well, 4 a finding, 1 a report that cannot be read.\v"
+    .doc = "Checks reports against the schema. Status 0 all well, 4 a finding, 1 a report that "
+           "cannot be read.\v"
            "Example: ecocompute validate --recompute ecocompute-out/latest/energy.json"};
 
 static void print_json(const char *path, const eco_findings *findings, bool first) {
@@ -83,7 +86,8 @@ static int validate_one(const validate_input *input, size_t i) {
     if (input->common.json) {
         print_json(path, &findings, i == 0);
     } else if (findings.n == 0) {
-        printf("%s: valid%s\n", path, input->recompute ? ", every headline number follows from the traces" : "");
+        printf("%s: valid%s\n", path,
+               input->recompute ? ", every headline number follows from the traces" : "");
     } else {
         printf("%s: %u finding%s\n", path, findings.n, findings.n == 1 ? "" : "s");
         cli_print(&findings.lines);

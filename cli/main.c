@@ -8,6 +8,7 @@
 #include "ecocompute/plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,18 +25,21 @@ static const command commands[] = {
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
 /* Commands of the contract that this version lacks. */
-static const char *const later_commands[] = {"energy_estimate", "run",     "sweep",         "probe", "doctor",
-                                             "estimate",        "optimize", "fit",           "check", "architectures",
-                                             "explain",         "compare",  "plot",          "share", "export"};
+static const char *const later_commands[] = {
+    "energy_estimate", "run",      "sweep", "probe", "doctor",
+    "estimate",        "optimize", "fit",   "check", "architectures",
+    "explain",         "compare",  "plot",  "share", "export"};
 
 static void print_help(FILE *stream) {
     fprintf(stream, "Usage: ecocompute COMMAND [options]\n"
-                    "Does a precision save or cost energy per token, on this machine, with this engine, and why?\n\n");
+                    "Does a precision save or cost energy per token, on this machine, with this "
+                    "engine, and why?\n\n");
     for (size_t i = 0; i < N_COMMANDS; i++) {
         fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].summary);
     }
     fprintf(stream, "\nExample: ecocompute measure --quick\n"
-                    "Each command has --help. Exit status: 0 done, 1 failed, 2 usage, 3 nothing could be measured,\n"
+                    "Each command has --help. Exit status: 0 done, 1 failed, 2 usage, 3 nothing "
+                    "could be measured,\n"
                     "4 a check said no, 130 or 143 interrupted.\n");
 }
 
@@ -51,8 +55,9 @@ static int unknown_command(const char *name) {
         names[i] = commands[i].name;
     }
     const char *nearest = eco_nearest_name(name, names, N_COMMANDS);
-    fprintf(stderr, "ecocompute: unknown command '%s'%s%s%s; `ecocompute --help` lists them\n", name,
-            nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
+    fprintf(stderr, "ecocompute: unknown command '%s'%s%s%s; `ecocompute --help` lists them\n",
+            name, nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
+            nearest != NULL ? "'?" : "");
     return EXIT_USAGE;
 }
 
@@ -61,7 +66,8 @@ static int run(int argc, char **argv) {
         print_help(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
         print_help(stdout);
         return EXIT_DONE;
     }
@@ -77,7 +83,22 @@ static int run(int argc, char **argv) {
     return unknown_command(argv[1]);
 }
 
+/* A standard descriptor that is closed would be given to the next file opened, and output would end in that file. Its
+ * place is taken by one that can only be used the other way, so that a write still fails and is told. */
+static bool hold_standard_files(void) {
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int main(int argc, char **argv) {
+    if (!hold_standard_files()) {
+        return EXIT_FAILED;
+    }
     if (!eco_signals_install()) {
         fprintf(stderr, "ecocompute: the system refused a signal handler\n");
         return EXIT_FAILED;
@@ -85,7 +106,8 @@ int main(int argc, char **argv) {
     const int status = run(argc, argv);
     const bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
     if (failed && status == EXIT_DONE) {
-        fprintf(stderr, "ecocompute: standard output: %s\n", errno != 0 ? strerror(errno) : "write failed");
+        fprintf(stderr, "ecocompute: standard output: %s\n",
+                errno != 0 ? strerror(errno) : "write failed");
         return EXIT_FAILED;
     }
     return status;

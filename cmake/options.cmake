@@ -19,6 +19,11 @@ endif()
 string(TOLOWER "${CMAKE_BUILD_TYPE}" ECO_BUILD_TYPE)
 if(ECO_BUILD_TYPE STREQUAL "debug")
     target_compile_definitions(ecoi_options INTERFACE ECO_DEBUG_BUILD=1)
+    # gcc's ranges are coarse without -O2 and coarser through sanitizers: these two then warn of what cannot be, and of
+    # messages that are cut on purpose. The release build keeps both.
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        target_compile_options(ecoi_options INTERFACE -Wno-format-truncation -Wno-maybe-uninitialized)
+    endif()
 endif()
 
 if(ECO_SANITIZE STREQUAL "address")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every test a file: tests/unit and tests/kernels test_*.c are cmocka programs, tests/{cli,lab,kernels,device}/*.sh are
-# scripts that drive the real program (a name beginning with lib is a helper, not a test). Exit 77 is a skip.
+# scripts that drive the real program (a name beginning with lib is a helper, not a test), tests/bench and
+# tests/device/*.c programs without cmocka. Exit 77 is a skip.
 find_path(CMOCKA_INCLUDE_DIR cmocka.h)
 find_library(CMOCKA_LIBRARY cmocka)
 if(NOT CMOCKA_INCLUDE_DIR OR NOT CMOCKA_LIBRARY)
@@ -69,6 +70,23 @@ if(TARGET ecocompute_lib)
     endforeach()
 endif()
 
+# ---- programs of their own: benchmarks are built and not run, device programs skip where there is no device ----
+if(TARGET ecocompute_lib)
+    file(GLOB eco_own_programs CONFIGURE_DEPENDS tests/bench/*.c tests/device/*.c)
+    foreach(file IN LISTS eco_own_programs)
+        get_filename_component(name ${file} NAME_WE)
+        add_executable(${name} ${file})
+        target_include_directories(${name} PRIVATE include src tests/unit)
+        target_link_libraries(${name} PRIVATE ecocompute_lib ecoi_options ecoi_build_info)
+        set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+        if(file MATCHES "/tests/device/")
+            add_test(NAME ${name} COMMAND ${name})
+            set_tests_properties(${name} PROPERTIES LABELS device TIMEOUT 600 SKIP_RETURN_CODE 77 RUN_SERIAL ON
+                ENVIRONMENT "${eco_test_environment}")
+        endif()
+    endforeach()
+endif()
+
 # ---- scripts ----
 function(eco_add_scripts label timeout_s serial)
     math(EXPR timeout_s "${timeout_s} * ${eco_slowness}")
@@ -104,4 +122,8 @@ eco_add_check(check_names rules ${eco_tools}/check_names.sh ${PROJECT_SOURCE_DIR
 eco_add_check(check_format rules ${eco_tools}/check_format.sh ${PROJECT_SOURCE_DIR})
 eco_add_check(check_headers rules ${eco_tools}/check_headers.sh ${PROJECT_SOURCE_DIR})
 eco_add_check(check_planted rules ${eco_tools}/check_planted.sh ${PROJECT_BINARY_DIR}/planted)
-eco_add_check(check_ptx_stale stale ${eco_tools}/check_ptx_stale.sh "${ECO_CLANG}" ${PROJECT_BINARY_DIR}/ptx-stale)
+set(eco_stale_clang ${ECO_CLANG})
+if(NOT eco_stale_clang)
+    set(eco_stale_clang none) # an empty argument would be dropped on the way
+endif()
+eco_add_check(check_ptx_stale stale ${eco_tools}/check_ptx_stale.sh ${eco_stale_clang} ${PROJECT_BINARY_DIR}/ptx-stale)

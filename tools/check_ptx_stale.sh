@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# check_ptx_stale.sh CLANG WORK_DIR
+# check_ptx_stale.sh CLANG|none WORK_DIR
 # Regenerates the PTX into WORK_DIR and compares it byte for byte with the committed text. Two compilers do not write
 # the same text, so only the major version the committed text comes from can judge; without it: exit 77, a skip.
 set -euo pipefail
 
 clang_major=19
-clang=${1:-}
-work_dir=${2:?usage: check_ptx_stale.sh CLANG WORK_DIR}
+clang=${1:?usage: check_ptx_stale.sh CLANG|none WORK_DIR}
+work_dir=${2:?usage: check_ptx_stale.sh CLANG|none WORK_DIR}
 root=$(cd "$(dirname "$0")/.." && pwd)
 shopt -s nullglob
 sources=("$root"/src/kernels/gpu/*.c)
@@ -18,7 +18,7 @@ if [ "${#sources[@]}" -eq 0 ] && [ "${#committed[@]}" -eq 0 ]; then
     echo "skip: no GPU kernels in src/kernels/gpu"
     exit 77
 fi
-if [ -z "$clang" ]; then
+if [ "$clang" = none ]; then
     echo "skip: no clang 17 or newer; the committed PTX text is used unchecked"
     exit 77
 fi

@@ -14,8 +14,8 @@ extern "C" {
 
 /* A decoder-only transformer of the Llama family: RMSNorm, RoPE (half-split pairs), grouped-query attention, SwiGLU. */
 typedef struct eco_model_shape {
-    const char *name;  /* "TinyLlama-1.1B" */
-    const char *hf_id; /* "TinyLlama/TinyLlama-1.1B-Chat-v1.0" */
+    const char *name;   /* "TinyLlama-1.1B" */
+    const char *hf_id;  /* "TinyLlama/TinyLlama-1.1B-Chat-v1.0" */
     const char *family; /* "llama", "qwen2", "mistral" */
     double params_b;    /* billions, as the published tables label the model */
     uint32_t n_layers, d_model, n_heads, n_kv_heads, d_head, d_ff, n_vocab, n_positions_max;
@@ -27,8 +27,8 @@ typedef struct eco_model_shape {
 typedef enum eco_format { ECO_FORMAT_FP16 = 0, ECO_FORMAT_NF4, ECO_FORMAT_COUNT } eco_format;
 
 typedef struct eco_format_info {
-    const char *name;    /* "NF4" */
-    const char *summary; /* one line */
+    const char *name;       /* "NF4" */
+    const char *summary;    /* one line */
     double bits_per_weight; /* stored bits including scales, e.g. NF4 4.5 */
 } eco_format_info;
 
@@ -36,8 +36,10 @@ size_t eco_model_count(void);
 const eco_model_shape *eco_model_at(size_t index);
 /* By name or hf_id, case-insensitive; NULL if unknown. */
 const eco_model_shape *eco_model_find(const char *name);
-uint64_t eco_model_n_params(const eco_model_shape *shape);        /* exact, tied weights once */
-uint64_t eco_model_n_linear_params(const eco_model_shape *shape); /* in quantizable linear layers (no head, embedding, norm, bias) */
+uint64_t eco_model_n_params(const eco_model_shape *shape); /* exact, tied weights once */
+uint64_t eco_model_n_linear_params(
+    const eco_model_shape
+        *shape); /* in quantizable linear layers (no head, embedding, norm, bias) */
 
 const eco_format_info *eco_format_at(eco_format format);
 bool eco_format_find(const char *name, eco_format *out); /* case-insensitive */
@@ -47,9 +49,10 @@ bool eco_format_find(const char *name, eco_format *out); /* case-insensitive */
 typedef struct eco_token_bytes {
     double linear, head, kv_read, kv_write, other, total;
 } eco_token_bytes;
-eco_token_bytes eco_model_token_bytes(const eco_model_shape *shape, eco_format linear, eco_format head,
-                                      double position);
-double eco_model_token_flops(const eco_model_shape *shape, double position); /* 2 per multiply-add */
+eco_token_bytes eco_model_token_bytes(const eco_model_shape *shape, eco_format linear,
+                                      eco_format head, double position);
+double eco_model_token_flops(const eco_model_shape *shape,
+                             double position); /* 2 per multiply-add */
 
 /* Family of an NVIDIA card by compute capability ("hopper"), else by name; NULL if neither tells. */
 const char *eco_card_family(int32_t cc_major, int32_t cc_minor, const char *name);

@@ -25,13 +25,13 @@ typedef struct eco_engine_options {
 } eco_engine_options;
 
 typedef struct eco_engine_info {
-    const char *name;         /* static */
-    eco_boundary boundary;    /* where the work happens */
+    const char *name;               /* static */
+    eco_boundary boundary;          /* where the work happens */
     char device_name[ECO_NAME_MAX]; /* "NVIDIA H200", or the CPU's model name */
-    char detail[256];         /* versions: "driver API 13.0, PTX 7.0 sm_70 embedded", "avx512, 2 threads" */
-    char library_path[256];   /* libcuda really loaded; "" on CPU */
+    char detail[256]; /* versions: "driver API 13.0, PTX 7.0 sm_70 embedded", "avx512, 2 threads" */
+    char library_path[256]; /* libcuda really loaded; "" on CPU */
     bool library_known;
-    uint32_t cuda_index;      /* as CUDA numbers it; 0 on CPU */
+    uint32_t cuda_index; /* as CUDA numbers it; 0 on CPU */
     uint64_t memory_free_bytes, memory_total_bytes;
     double open_s, compile_s; /* time taken by context creation and PTX compilation; 0 on CPU */
 } eco_engine_info;
@@ -39,7 +39,8 @@ typedef struct eco_engine_info {
 typedef struct eco_engine_status {
     const char *name, *summary; /* static */
     bool cpu_usable, cuda_usable;
-    char cuda_reason[ECO_ERROR_MESSAGE_MAX]; /* why CUDA can or cannot run here; names the paths tried */
+    char cuda_reason
+        [ECO_ERROR_MESSAGE_MAX]; /* why CUDA can or cannot run here; names the paths tried */
 } eco_engine_status;
 
 typedef struct eco_workload {
@@ -52,29 +53,31 @@ typedef struct eco_workload {
 
 /* What an arm does until it is told to stop. One progress unit is named for each. */
 typedef enum eco_work_kind {
-    ECO_WORK_DECODE = 0, /* prefill once, then positions n_prompt … n_prompt+n_tokens-1 again and again; unit: a generated token */
+    ECO_WORK_DECODE =
+        0, /* prefill once, then positions n_prompt … n_prompt+n_tokens-1 again and again; unit: a generated token */
     ECO_WORK_GENERATION, /* whole generations, prefill + decode; unit: a step, (n_prompt + n_tokens) a generation */
-    ECO_WORK_PREFILL,    /* prefill of the prompt again and again; unit: a prompt token */
-    ECO_WORK_READ,       /* read device memory once and again (ceiling); unit: eco_work_result.unit_bytes bytes */
-    ECO_WORK_LAUNCH      /* empty kernels in the engine's own way (ceiling); unit: a launch */
+    ECO_WORK_PREFILL, /* prefill of the prompt again and again; unit: a prompt token */
+    ECO_WORK_READ, /* read device memory once and again (ceiling); unit: eco_work_result.unit_bytes bytes */
+    ECO_WORK_LAUNCH /* empty kernels in the engine's own way (ceiling); unit: a launch */
 } eco_work_kind;
 
 typedef struct eco_work {
     eco_work_kind kind;
-    const int *stop;     /* read with acquire order; nonzero = return at the next unit */
+    const int *stop;      /* read with acquire order; nonzero = return at the next unit */
     uint64_t n_units_max; /* 0 = until stop */
 } eco_work;
 
 typedef struct eco_work_result {
-    uint64_t n_units;    /* finished */
-    double unit_bytes;   /* ECO_WORK_READ only */
-    double busy_s;       /* wall time in the loop */
+    uint64_t n_units;  /* finished */
+    double unit_bytes; /* ECO_WORK_READ only */
+    double busy_s;     /* wall time in the loop */
 } eco_work_result;
 
 typedef struct eco_arm_info {
-    const uint64_t *progress; /* finished units of the running work, 0 when none runs; read with acquire order */
-    uint64_t weight_bytes;    /* resident */
-    uint64_t device_bytes;    /* all memory of the arm */
+    const uint64_t *
+        progress; /* finished units of the running work, 0 when none runs; read with acquire order */
+    uint64_t weight_bytes;       /* resident */
+    uint64_t device_bytes;       /* all memory of the arm */
     uint32_t launches_per_token; /* GPU kernels (graph nodes) a decoded token; 0 on CPU */
     const char *prefill_method;  /* "token-by-token", static */
     const char *kernels;         /* "plain GEMV, one warp a row", static */
@@ -85,21 +88,23 @@ size_t eco_engine_count(void);
 void eco_engine_probe(size_t index, eco_engine_status *out);
 
 /* ECO_E_USAGE: unknown engine or malformed device; ECO_E_NOT_FOUND: no such device; ECO_E_UNSUPPORTED: no CUDA, the reason in err. */
-ECO_NODISCARD eco_status eco_engine_open(const eco_engine_options *options, eco_engine **out, eco_error *err);
+ECO_NODISCARD eco_status eco_engine_open(const eco_engine_options *options, eco_engine **out,
+                                         eco_error *err);
 void eco_engine_close(eco_engine *engine); /* NULL is fine; arms must be closed before */
 void eco_engine_describe(const eco_engine *engine, eco_engine_info *out);
 
 /* Memory an arm of this workload will take on the device, bytes; without making it. */
 uint64_t eco_arm_bytes(const eco_engine *engine, const eco_workload *workload);
-ECO_NODISCARD eco_status eco_arm_open(eco_engine *engine, const eco_workload *workload, eco_arm **out,
-                                      eco_error *err);
+ECO_NODISCARD eco_status eco_arm_open(eco_engine *engine, const eco_workload *workload,
+                                      eco_arm **out, eco_error *err);
 void eco_arm_close(eco_arm *arm); /* NULL is fine */
 void eco_arm_describe(const eco_arm *arm, eco_arm_info *out);
 /* Blocks until stop or n_units_max. For READ and LAUNCH the arm lends its device and buffers. */
-ECO_NODISCARD eco_status eco_arm_work(eco_arm *arm, const eco_work *work, eco_work_result *out, eco_error *err);
+ECO_NODISCARD eco_status eco_arm_work(eco_arm *arm, const eco_work *work, eco_work_result *out,
+                                      eco_error *err);
 /* Logits [n_vocab] after feeding tokens[n] at positions 0 … n-1; for tests and checks, allocates. */
-ECO_NODISCARD eco_status eco_arm_logits(eco_arm *arm, const uint32_t *tokens, size_t n, float *logits,
-                                        eco_error *err);
+ECO_NODISCARD eco_status eco_arm_logits(eco_arm *arm, const uint32_t *tokens, size_t n,
+                                        float *logits, eco_error *err);
 
 #ifdef __cplusplus
 }

@@ -17,9 +17,10 @@ typedef struct eco_meter eco_meter;
 
 /* Which readings a call of eco_meter_read takes. */
 enum {
-    ECO_READ_POWER = 1u << 0,         /* power_w: the least averaged power the device offers */
-    ECO_READ_POWER_AVERAGE = 1u << 1, /* power_average_w: the trailing average, where it is another reading */
-    ECO_READ_ENERGY = 1u << 2,        /* energy_j: cumulative counter */
+    ECO_READ_POWER = 1u << 0, /* power_w: the least averaged power the device offers */
+    ECO_READ_POWER_AVERAGE =
+        1u << 1, /* power_average_w: the trailing average, where it is another reading */
+    ECO_READ_ENERGY = 1u << 2, /* energy_j: cumulative counter */
     ECO_READ_TEMP = 1u << 3,
     ECO_READ_CLOCKS = 1u << 4,
     ECO_READ_THROTTLE = 1u << 5
@@ -57,8 +58,8 @@ typedef struct eco_meter_status {
 typedef struct eco_device_record {
     char name[ECO_NAME_MAX], driver[ECO_NAME_MAX], vbios[ECO_NAME_MAX];
     eco_boundary boundary;
-    char library_path[256]; /* the driver library really loaded */
-    bool library_known;     /* it lies in a known driver folder */
+    char library_path[256];     /* the driver library really loaded */
+    bool library_known;         /* it lies in a known driver folder */
     int32_t cc_major, cc_minor; /* compute capability, -1 = absent */
     eco_reading power_limit_w, power_limit_default_w, memory_bytes;
     eco_reading ecc_enabled, mig_enabled, persistence_enabled; /* 1 or 0 */
@@ -68,7 +69,7 @@ typedef struct eco_device_record {
 
 /* Which readings this device answered when it was opened. */
 typedef struct eco_meter_info {
-    const char *name;       /* meter, static */
+    const char *name; /* meter, static */
     eco_source source;
     const char *power_field;   /* e.g. "NVML_FI_DEV_POWER_INSTANT", static; NULL = none */
     const char *average_field; /* NULL = none */
@@ -84,8 +85,8 @@ typedef struct eco_tenant {
 } eco_tenant;
 
 typedef struct eco_meter_options {
-    const char *name;    /* "nvml", …; NULL = first that contains `work` */
-    eco_boundary work;   /* where the engine's work happens; kind NONE = the meter's first device */
+    const char *name;  /* "nvml", …; NULL = first that contains `work` */
+    eco_boundary work; /* where the engine's work happens; kind NONE = the meter's first device */
 } eco_meter_options;
 
 size_t eco_meter_count(void);
@@ -97,15 +98,16 @@ ECO_NODISCARD eco_status eco_meter_device(size_t index, uint32_t device_index, e
 
 /* Opens the meter whose boundary contains options->work; ECO_E_BOUNDARY_MISMATCH if none does,
  * ECO_E_UNSUPPORTED if the device has neither power nor energy. The caller closes. */
-ECO_NODISCARD eco_status eco_meter_open(const eco_meter_options *options, eco_meter **out, eco_error *err);
+ECO_NODISCARD eco_status eco_meter_open(const eco_meter_options *options, eco_meter **out,
+                                        eco_error *err);
 void eco_meter_close(eco_meter *meter); /* NULL is fine */
 void eco_meter_describe(const eco_meter *meter, eco_meter_info *out);
 /* `what`: ECO_READ_* bits. All else in *out is ECO_ABSENT_NOT_READ. Never allocates, logs or blocks longer than the driver. */
 void eco_meter_read(eco_meter *meter, uint32_t what, eco_meter_sample *out);
 /* Other processes with a context on the device, at most `capacity`; *n_out is how many there are.
  * ECO_E_UNSUPPORTED where the device cannot tell. Slow: never inside a window. */
-ECO_NODISCARD eco_status eco_meter_tenants(eco_meter *meter, eco_tenant *out, size_t capacity, size_t *n_out,
-                                           eco_error *err);
+ECO_NODISCARD eco_status eco_meter_tenants(eco_meter *meter, eco_tenant *out, size_t capacity,
+                                           size_t *n_out, eco_error *err);
 
 #ifdef __cplusplus
 }

@@ -29,9 +29,9 @@ typedef struct eco_plan {
     uint64_t order_seed; /* shuffle */
     bool shuffle;
     uint32_t n_blocks;
-    double window_s;       /* shortest decode window; also at least `window_ticks_min` counter ticks */
+    double window_s; /* shortest decode window; also at least `window_ticks_min` counter ticks */
     double window_ticks_min;
-    double ramp_s;         /* shortest load before a window opens */
+    double ramp_s; /* shortest load before a window opens */
     double burn_in_s;
     double cooldown_max_s;
     double margin_pct;
@@ -59,18 +59,19 @@ typedef struct eco_measure_hooks {
 
 typedef struct eco_measure_result {
     uint32_t n_reports;
-    eco_report *reports[ECO_ARMS_MAX];   /* one an arm under test; caller frees with eco_measure_result_free */
-    char files[ECO_ARMS_MAX][64];        /* their names in output_dir */
-    char traces[ECO_ARMS_MAX][64];       /* "" where there is none */
-    bool energy_measured;                /* some energy was measured */
-    bool partial;                        /* interrupted or cut short by a fault; the finished blocks are in the reports */
-    eco_error fault;                     /* what cut it short; code ECO_OK if nothing did */
+    eco_report *reports
+        [ECO_ARMS_MAX]; /* one an arm under test; caller frees with eco_measure_result_free */
+    char files[ECO_ARMS_MAX][64];  /* their names in output_dir */
+    char traces[ECO_ARMS_MAX][64]; /* "" where there is none */
+    bool energy_measured;          /* some energy was measured */
+    bool partial; /* interrupted or cut short by a fault; the finished blocks are in the reports */
+    eco_error fault; /* what cut it short; code ECO_OK if nothing did */
 } eco_measure_result;
 
 /* Runs the plan and writes reports and traces into plan->output_dir, again after every finished block. Fails (and writes
  * nothing) only when nothing could be started; a fault later is in result->fault. ECO_E_BUSY: others use the device. */
-ECO_NODISCARD eco_status eco_measure(const eco_plan *plan, const eco_measure_hooks *hooks, eco_measure_result *result,
-                                     eco_error *err);
+ECO_NODISCARD eco_status eco_measure(const eco_plan *plan, const eco_measure_hooks *hooks,
+                                     eco_measure_result *result, eco_error *err);
 void eco_measure_result_free(eco_measure_result *result);
 
 /* Where a run's files go. `wanted` NULL: a folder of the run's own, "ecocompute-out/<UTC time>-<id>", and the link
@@ -82,7 +83,8 @@ typedef struct eco_output {
     bool own; /* a folder of the run's own */
 } eco_output;
 /* Chooses the names; touches nothing. */
-ECO_NODISCARD eco_status eco_output_choose(const char *wanted, bool force, eco_output *out, eco_error *err);
+ECO_NODISCARD eco_status eco_output_choose(const char *wanted, bool force, eco_output *out,
+                                           eco_error *err);
 /* Makes the folder and shows by doing that files fit in it. */
 ECO_NODISCARD eco_status eco_output_prepare(const eco_output *output, eco_error *err);
 /* Points ecocompute-out/latest at the run, if the folder is its own. */
@@ -98,9 +100,10 @@ const char *eco_build_description(void);
 
 /* What one board's sensor does; absent where it could not be seen. n = 1 load step. */
 typedef struct eco_sensor {
-    eco_reading counter_period_s, power_period_s, average_period_s; /* median time between changes */
-    eco_reading power_rise_s;       /* load step to 90 % in power_w */
-    eco_reading average_window_s;   /* averaging window of power_average_w */
+    eco_reading counter_period_s, power_period_s,
+        average_period_s;                     /* median time between changes */
+    eco_reading power_rise_s;                 /* load step to 90 % in power_w */
+    eco_reading average_window_s;             /* averaging window of power_average_w */
     eco_reading counter_cost_s, power_cost_s; /* median time of a read */
     eco_reading counter_to_integral;          /* over the characterising load */
     eco_reading idle_bare_w, idle_context_w, idle_loaded_w;
@@ -108,9 +111,10 @@ typedef struct eco_sensor {
 } eco_sensor;
 
 /* Characterises the meter of the engine's device, with a memory-reading load. */
-ECO_NODISCARD eco_status eco_characterize(const eco_engine_options *engine, const char *meter, const eco_measure_hooks *hooks,
-                                          eco_meter_info *meter_info, eco_engine_info *engine_info, eco_sensor *out,
-                                          eco_error *err);
+ECO_NODISCARD eco_status eco_characterize(const eco_engine_options *engine, const char *meter,
+                                          const eco_measure_hooks *hooks,
+                                          eco_meter_info *meter_info, eco_engine_info *engine_info,
+                                          eco_sensor *out, eco_error *err);
 
 #ifdef __cplusplus
 }

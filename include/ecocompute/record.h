@@ -71,8 +71,8 @@ enum { ECO_UUID_MAX = 96, ECO_PCI_MAX = 32, ECO_NAME_MAX = 96 };
 
 typedef struct eco_boundary {
     eco_boundary_kind kind;
-    char uuid[ECO_UUID_MAX];       /* "GPU-xxxxxxxx-…" for a GPU, else "" */
-    char pci_bus_id[ECO_PCI_MAX];  /* "0000:65:00.0" (lower case hex, 4-digit domain), else "" */
+    char uuid[ECO_UUID_MAX];      /* "GPU-xxxxxxxx-…" for a GPU, else "" */
+    char pci_bus_id[ECO_PCI_MAX]; /* "0000:65:00.0" (lower case hex, 4-digit domain), else "" */
 } eco_boundary;
 
 const char *eco_boundary_kind_name(eco_boundary_kind kind);
@@ -100,7 +100,7 @@ bool eco_phase_parse(const char *name, size_t length, eco_phase *out);
 
 /* One row of a power trace. Absent readings are empty cells. */
 typedef struct eco_sample {
-    int64_t t_ns;         /* monotonic clock: middle of the read, or the estimated tick for a window edge */
+    int64_t t_ns; /* monotonic clock: middle of the read, or the estimated tick for a window edge */
     eco_reading power_w;  /* instantaneous where the meter has it */
     eco_reading energy_j; /* cumulative counter, present only at reads of it */
     eco_reading tokens;   /* finished work units since the load began */

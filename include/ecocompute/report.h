@@ -24,7 +24,11 @@ typedef enum eco_field {
 } eco_field;
 
 typedef enum eco_field_type {
-    ECO_TYPE_STRING = 0, ECO_TYPE_NUMBER, ECO_TYPE_INTEGER, ECO_TYPE_BOOLEAN, ECO_TYPE_STRINGS /* array of strings */
+    ECO_TYPE_STRING = 0,
+    ECO_TYPE_NUMBER,
+    ECO_TYPE_INTEGER,
+    ECO_TYPE_BOOLEAN,
+    ECO_TYPE_STRINGS /* array of strings */
 } eco_field_type;
 
 typedef struct eco_field_info {
@@ -41,7 +45,9 @@ eco_report *eco_report_new(void); /* NULL when out of memory */
 void eco_report_free(eco_report *report);
 
 /* Array positions for the "[]" of a path, outermost first; use ECO_AT(), ECO_AT(i), ECO_AT(i, j). */
-typedef struct eco_at { uint32_t i, j; } eco_at;
+typedef struct eco_at {
+    uint32_t i, j;
+} eco_at;
 #define ECO_TOP ((eco_at){0, 0})
 #define ECO_AT1(i_) ((eco_at){(i_), 0})
 #define ECO_AT2(i_, j_) ((eco_at){(i_), (j_)})
@@ -49,13 +55,17 @@ typedef struct eco_at { uint32_t i, j; } eco_at;
 /* Setters create what is missing on the path. Failures (memory, wrong type for the field) are sticky and reported by
  * eco_report_write. A non-finite number becomes null. set_reading and set_quantity write null for the absent. */
 void eco_report_set_number(eco_report *report, eco_field field, eco_at at, double value);
-void eco_report_set_rounded(eco_report *report, eco_field field, eco_at at, double value, int decimals);
+void eco_report_set_rounded(eco_report *report, eco_field field, eco_at at, double value,
+                            int decimals);
 void eco_report_set_integer(eco_report *report, eco_field field, eco_at at, int64_t value);
-void eco_report_set_string(eco_report *report, eco_field field, eco_at at, const char *value); /* NULL = null */
+void eco_report_set_string(eco_report *report, eco_field field, eco_at at,
+                           const char *value); /* NULL = null */
 void eco_report_set_bool(eco_report *report, eco_field field, eco_at at, bool value);
 void eco_report_set_null(eco_report *report, eco_field field, eco_at at);
-void eco_report_add_string(eco_report *report, eco_field field, eco_at at, const char *value); /* ECO_TYPE_STRINGS */
-void eco_report_set_reading(eco_report *report, eco_field field, eco_at at, eco_reading value, int decimals);
+void eco_report_add_string(eco_report *report, eco_field field, eco_at at,
+                           const char *value); /* ECO_TYPE_STRINGS */
+void eco_report_set_reading(eco_report *report, eco_field field, eco_at at, eco_reading value,
+                            int decimals);
 
 /* Getters: false when the key is missing, null or of another type. Strings live as long as the report, unmodified. */
 bool eco_report_number(const eco_report *report, eco_field field, eco_at at, double *out);
@@ -77,13 +87,14 @@ typedef struct eco_warning_info {
     bool invalidates; /* profile paired-1 refuses a report that carries it */
 } eco_warning_info;
 const eco_warning_info *eco_warning_at(eco_warning warning);
-void eco_report_warn(eco_report *report, eco_warning warning, const char *detail); /* detail NULL = none; once a code */
+void eco_report_warn(eco_report *report, eco_warning warning,
+                     const char *detail); /* detail NULL = none; once a code */
 bool eco_report_has_warning(const eco_report *report, eco_warning warning);
 
 /* Indent 2, keys in table order, shortest numbers that read back, "\n" at the end. */
 ECO_NODISCARD eco_status eco_report_write(const eco_report *report, eco_text *out, eco_error *err);
-ECO_NODISCARD eco_status eco_report_read(const char *text, size_t length, const char *name, eco_report **out,
-                                         eco_error *err);
+ECO_NODISCARD eco_status eco_report_read(const char *text, size_t length, const char *name,
+                                         eco_report **out, eco_error *err);
 
 /* Findings of a check, one line each: "results.basis: …". */
 typedef struct eco_findings {
@@ -91,14 +102,18 @@ typedef struct eco_findings {
     eco_text lines; /* one finding a line */
 } eco_findings;
 void eco_findings_free(eco_findings *findings);
-void eco_findings_add(eco_findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void eco_findings_add(eco_findings *findings, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Schema: required keys, types, units' ranges. */
 void eco_report_check_schema(const eco_report *report, eco_findings *out);
 
 /* Re-derives every headline number of the report from its traces (text of the files named in it, already read and
  * matched by sha256 by the caller) and compares with what the report prints. */
-typedef struct eco_trace_text { const char *file, *text; size_t length; } eco_trace_text;
+typedef struct eco_trace_text {
+    const char *file, *text;
+    size_t length;
+} eco_trace_text;
 void eco_report_recompute(const eco_report *report, const eco_trace_text *traces, size_t n_traces,
                           eco_findings *out);
 
@@ -114,14 +129,16 @@ typedef struct eco_bound_input {
     bool power_capped, throttled, on_gpu;
 } eco_bound_input;
 typedef struct eco_bound {
-    const char *name; /* "launch-bound", "bandwidth-bound", "compute-bound", "power-capped", "throttled", "unknown"; static */
+    const char *
+        name; /* "launch-bound", "bandwidth-bound", "compute-bound", "power-capped", "throttled", "unknown"; static */
     double roofline_s, roofline_j, bandwidth_share, launch_share, energy_factor; /* 0 = unknown */
     bool below_floor; /* energy below what the bytes alone need */
 } eco_bound;
 eco_bound eco_explain_bound(const eco_bound_input *input);
 /* One sentence each; `out` is appended to. delta_pct is the change of energy per token of arm against baseline. */
-void eco_explain_why(const eco_bound *baseline, const eco_bound *arm, const char *baseline_name, const char *arm_name,
-                     double delta_pct, double bytes_ratio, double time_ratio, double power_ratio, eco_text *out);
+void eco_explain_why(const eco_bound *baseline, const eco_bound *arm, const char *baseline_name,
+                     const char *arm_name, double delta_pct, double bytes_ratio, double time_ratio,
+                     double power_ratio, eco_text *out);
 void eco_explain_advice(const eco_bound *arm, const char *arm_name, eco_text *out);
 
 #ifdef __cplusplus

@@ -17,8 +17,8 @@ ECO_NODISCARD eco_status eco_report_load(const char *path, eco_report **out, eco
 
 /* Finds the traces the report at `path` names, compares their SHA-256, re-derives every headline number and adds what
  * does not agree to `out`. A report without traces is a finding. */
-ECO_NODISCARD eco_status eco_report_recompute_file(const eco_report *report, const char *path, eco_findings *out,
-                                                   eco_error *err);
+ECO_NODISCARD eco_status eco_report_recompute_file(const eco_report *report, const char *path,
+                                                   eco_findings *out, eco_error *err);
 
 #ifdef __cplusplus
 }

@@ -30,7 +30,11 @@ double eco_pct_of_log(double log_ratio); /* 100 (e^x - 1) */
 /* First match on the 95 % interval: inside ±margin "no difference"; upper < 0 "saves"; lower > 0 "costs"; else
  * "inconclusive". Fewer than two blocks: "inconclusive". */
 typedef enum eco_verdict {
-    ECO_VERDICT_NONE = 0, ECO_VERDICT_NO_DIFFERENCE, ECO_VERDICT_SAVES, ECO_VERDICT_COSTS, ECO_VERDICT_INCONCLUSIVE
+    ECO_VERDICT_NONE = 0,
+    ECO_VERDICT_NO_DIFFERENCE,
+    ECO_VERDICT_SAVES,
+    ECO_VERDICT_COSTS,
+    ECO_VERDICT_INCONCLUSIVE
 } eco_verdict;
 eco_verdict eco_verdict_of(const eco_mean *log_ratio, double margin_pct);
 const char *eco_verdict_name(eco_verdict verdict);
@@ -41,7 +45,8 @@ eco_sample eco_sample_as_printed(const eco_sample *sample, int64_t origin_ns);
 
 /* Trapezoid over the rows that carry power, from t0 to t1, the ends interpolated from the neighbours (or held where there
  * is none within 1 s). False if fewer than two samples lie in or beside the interval. */
-bool eco_integrate_power(const eco_sample *rows, size_t n, int64_t t0_ns, int64_t t1_ns, double *joules);
+bool eco_integrate_power(const eco_sample *rows, size_t n, int64_t t0_ns, int64_t t1_ns,
+                         double *joules);
 
 /* What the rows of one (block, phase) say. Primary energy: counter at the last minus at the first row that carries one;
  * without a counter, integrated power between the first and last row. */
@@ -54,21 +59,23 @@ typedef struct eco_window_figures {
 } eco_window_figures;
 /* False when the rows hold no such window, or it has no energy, time or tokens (time-only windows: energy_j 0, true if
  * allow_time_only). Rows outside the window are used only to interpolate power at its edges. */
-bool eco_window_figures_of(const eco_sample *rows, size_t n, int32_t block, eco_phase phase, bool allow_time_only,
-                           eco_window_figures *out);
+bool eco_window_figures_of(const eco_sample *rows, size_t n, int32_t block, eco_phase phase,
+                           bool allow_time_only, eco_window_figures *out);
 
 /* Inputs of the expanded uncertainty, all relative unless named otherwise. */
 typedef struct eco_uncertainty_input {
     uint32_t n_blocks;
-    double seconds, edge_half_width_s;   /* typical window and half-width of an edge's instant */
-    double tokens_arm, tokens_baseline;  /* in a window */
+    double seconds, edge_half_width_s;    /* typical window and half-width of an edge's instant */
+    double tokens_arm, tokens_baseline;   /* in a window */
     double power_arm_w, power_baseline_w; /* geometric means */
     double counter_integral_arm, counter_integral_baseline; /* ratios; 0 = unknown */
-    double drift_log; /* change of the log-ratio over the run, from a straight line through the blocks */
+    double
+        drift_log; /* change of the log-ratio over the run, from a straight line through the blocks */
     bool has_counter;
 } eco_uncertainty_input;
 typedef struct eco_uncertainty {
-    double tick, read, drift, counter_integral, sensor_offset, sensor_gain; /* standard, relative, of the ratio (gain: of an arm) */
+    double tick, read, drift, counter_integral, sensor_offset,
+        sensor_gain;          /* standard, relative, of the ratio (gain: of an arm) */
     double expanded_ratio;    /* k = 2, relative, of the ratio */
     double expanded_absolute; /* k = 2, relative, of the weaker arm's joules */
 } eco_uncertainty;

@@ -15,23 +15,23 @@ extern "C" {
 #endif
 
 /* X(enumerator, pinned number, one-line text). Numbers never change once released. */
-#define ECO_STATUS_MAP(X)                                                                          \
-    X(ECO_OK, 0, "done")                                                                           \
-    X(ECO_E_FAILED, 1, "failed")                                                                   \
-    X(ECO_E_USAGE, 2, "wrong use")                                                                 \
-    X(ECO_E_NO_MEMORY, 3, "out of memory")                                                         \
-    X(ECO_E_IO, 4, "input or output failed")                                                       \
-    X(ECO_E_PARSE, 5, "not well formed")                                                           \
-    X(ECO_E_RANGE, 6, "out of range")                                                              \
-    X(ECO_E_UNSUPPORTED, 7, "not supported here")                                                  \
-    X(ECO_E_PERMISSION, 8, "no permission")                                                        \
-    X(ECO_E_NOT_FOUND, 9, "not found")                                                             \
-    X(ECO_E_BUSY, 10, "in use by others")                                                          \
-    X(ECO_E_DEVICE_LOST, 11, "device lost")                                                        \
-    X(ECO_E_DEVICE_MEMORY, 12, "device memory exhausted")                                          \
-    X(ECO_E_INTERRUPTED, 13, "interrupted")                                                        \
-    X(ECO_E_BOUNDARY_MISMATCH, 14, "meter does not contain the work")                              \
-    X(ECO_E_TIMEOUT, 15, "timed out")                                                              \
+#define ECO_STATUS_MAP(X)                                             \
+    X(ECO_OK, 0, "done")                                              \
+    X(ECO_E_FAILED, 1, "failed")                                      \
+    X(ECO_E_USAGE, 2, "wrong use")                                    \
+    X(ECO_E_NO_MEMORY, 3, "out of memory")                            \
+    X(ECO_E_IO, 4, "input or output failed")                          \
+    X(ECO_E_PARSE, 5, "not well formed")                              \
+    X(ECO_E_RANGE, 6, "out of range")                                 \
+    X(ECO_E_UNSUPPORTED, 7, "not supported here")                     \
+    X(ECO_E_PERMISSION, 8, "no permission")                           \
+    X(ECO_E_NOT_FOUND, 9, "not found")                                \
+    X(ECO_E_BUSY, 10, "in use by others")                             \
+    X(ECO_E_DEVICE_LOST, 11, "device lost")                           \
+    X(ECO_E_DEVICE_MEMORY, 12, "device memory exhausted")             \
+    X(ECO_E_INTERRUPTED, 13, "interrupted")                           \
+    X(ECO_E_BOUNDARY_MISMATCH, 14, "meter does not contain the work") \
+    X(ECO_E_TIMEOUT, 15, "timed out")                                 \
     X(ECO_E_INVALID, 16, "breaks a rule")
 
 #define ECO_STATUS_ENUMERATOR(name, number, text) name = number,
@@ -57,12 +57,12 @@ eco_status eco_error_set(eco_error *err, eco_status code, int64_t native, const 
     __attribute__((format(printf, 4, 5)));
 
 /* The only macro that may hide a return: forwards a failure unchanged. */
-#define ECO_TRY(expr)                                                                              \
-    do {                                                                                           \
-        const eco_status eco_try_status = (expr);                                                  \
-        if (eco_try_status != ECO_OK) {                                                            \
-            return eco_try_status;                                                                 \
-        }                                                                                          \
+#define ECO_TRY(expr)                             \
+    do {                                          \
+        const eco_status eco_try_status = (expr); \
+        if (eco_try_status != ECO_OK) {           \
+            return eco_try_status;                \
+        }                                         \
     } while (0)
 
 #ifdef __cplusplus

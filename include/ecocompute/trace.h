@@ -27,8 +27,8 @@ void eco_text_free(eco_text *text);
 void eco_trace_write_header(eco_text *out);
 void eco_trace_write_rows(eco_text *out, const eco_sample *rows, size_t n, int64_t origin_ns);
 /* Parses a whole file into *rows (malloc'ed, caller frees). `name` is used in messages: "name:line: …". */
-ECO_NODISCARD eco_status eco_trace_parse(const char *text, size_t length, const char *name, eco_sample **rows,
-                                         size_t *n_rows, eco_error *err);
+ECO_NODISCARD eco_status eco_trace_parse(const char *text, size_t length, const char *name,
+                                         eco_sample **rows, size_t *n_rows, eco_error *err);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,9 @@
 
 #include <stdbool.h>
 
-static inline char ecoi_text_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static inline char ecoi_text_lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
 
 static inline bool ecoi_text_equal_nocase(const char *a, const char *b) {
     while (*a != '\0' && ecoi_text_lower(*a) == ecoi_text_lower(*b)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Card families. The compute capability decides where it is known; a name is read only where it is not, by the
- * published rules: lower case, '-' and '_' as spaces, the words nvidia, geforce and tesla dropped, whole words,
- * first family that matches in the order of family_rules. Pure.
+ * Card families. The compute capability decides where it is known; a name is read only where it is
+ * not, by the published rules: lower case, '-' and '_' as spaces, the words nvidia, geforce and
+ * tesla dropped, whole words, first family that matches in the order of family_rules. Pure.
  */
 #include "ecocompute/arch.h"
 
@@ -17,8 +17,9 @@ typedef struct card_words {
     size_t n;
 } card_words;
 
-/* A name is of the family when it has one of the `models` as a word, or the word `after` followed by one that fits
- * `pattern` ('#' is a digit, '^' a digit of 5 to 9, anything else itself; a last "d" of the word is ignored). */
+/* A name is of the family when it has one of the `models` as a word, or the word `after` followed
+ * by one that fits `pattern` ('#' is a digit, '^' a digit of 5 to 9, anything else itself; a last
+ * "d" of the word is ignored). */
 typedef struct family_rule {
     const char *family;
     const char *models[CARD_MODELS_MAX];
@@ -31,7 +32,9 @@ static const family_rule family_rules[] = {
     {"blackwell", {"b100", "b200", "gb###"}, {{"rtx", "50^0"}}},
     {"hopper", {"h100", "h200", "h800", "gh200"}, {{NULL, NULL}}},
     {"ada", {"l4", "l40", "l40s", "ada"}, {{"rtx", "40^0"}}},
-    {"ampere", {"a100", "a800", "a10", "a10g", "a16", "a2", "a30", "a40"}, {{"rtx", "a####"}, {"rtx", "30^0"}}},
+    {"ampere",
+     {"a100", "a800", "a10", "a10g", "a16", "a2", "a30", "a40"},
+     {{"rtx", "a####"}, {"rtx", "30^0"}}},
     {"turing",
      {"t4", "t400", "t600", "t1000"},
      {{"quadro", "rtx"}, {"titan", "rtx"}, {"rtx", "20^0"}}},
@@ -43,15 +46,19 @@ static bool fits(const char *word, const char *pattern) {
     for (; pattern[i] != '\0'; i++) {
         const char c = word[i];
         const bool digit = c >= '0' && c <= '9';
-        if (pattern[i] == '#' ? !digit : pattern[i] == '^' ? !(digit && c >= '5') : c != pattern[i]) {
+        if (pattern[i] == '#'   ? !digit
+            : pattern[i] == '^' ? !(digit && c >= '5')
+                                : c != pattern[i]) {
             return false;
         }
     }
-    return word[i] == '\0' || (i > 1 && word[i] == 'd' && word[i + 1] == '\0' && word[i - 1] == '0');
+    return word[i] == '\0' ||
+           (i > 1 && word[i] == 'd' && word[i + 1] == '\0' && word[i - 1] == '0');
 }
 
 static bool dropped_word(const char *word) {
-    return strcmp(word, "nvidia") == 0 || strcmp(word, "geforce") == 0 || strcmp(word, "tesla") == 0;
+    return strcmp(word, "nvidia") == 0 || strcmp(word, "geforce") == 0 ||
+           strcmp(word, "tesla") == 0;
 }
 
 /* Words that do not fit are cut: no rule has one so long. */
@@ -112,7 +119,8 @@ static const char *family_by_capability(int32_t cc_major, int32_t cc_minor) {
 }
 
 const char *eco_card_family(int32_t cc_major, int32_t cc_minor, const char *name) {
-    if (cc_major > 0) { /* known: an old or unheard-of card is of no family, whatever it is called */
+    if (cc_major >
+        0) { /* known: an old or unheard-of card is of no family, whatever it is called */
         return family_by_capability(cc_major, cc_minor);
     }
     if (name == NULL) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * "Did you mean": the nearest of a list of names by optimal string alignment distance (insertion, deletion,
- * substitution, swap of neighbours; each costs one), letters without case. Pure.
+ * "Did you mean": the nearest of a list of names by optimal string alignment distance (insertion,
+ * deletion, substitution, swap of neighbours; each costs one), letters without case. Pure.
  */
 #include "ecocompute/arch.h"
 
@@ -11,7 +11,9 @@
 
 enum { NEAREST_LENGTH_MAX = 96 };
 
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
 
 /* Both at most NEAREST_LENGTH_MAX characters. Three rolling rows of the usual table. */
 static size_t name_distance(const char *a, size_t n_a, const char *b, size_t n_b) {
@@ -29,7 +31,8 @@ static size_t name_distance(const char *a, size_t n_a, const char *b, size_t n_b
             const char y = ecoi_text_lower(b[j - 1]);
             size_t cost = smaller(last[j] + 1, now[j - 1] + 1);
             cost = smaller(cost, last[j - 1] + (x != y));
-            if (i > 1 && j > 1 && x == ecoi_text_lower(b[j - 2]) && y == ecoi_text_lower(a[i - 2])) {
+            if (i > 1 && j > 1 && x == ecoi_text_lower(b[j - 2]) &&
+                y == ecoi_text_lower(a[i - 2])) {
                 cost = smaller(cost, before_last[j - 2] + 1);
             }
             now[j] = cost;
@@ -38,7 +41,8 @@ static size_t name_distance(const char *a, size_t n_a, const char *b, size_t n_b
     return rows[n_a % 3][n_b];
 }
 
-/* Near enough to be what was meant: a third of the longer name changed, and at least one change is always allowed. */
+/* Near enough to be what was meant: a third of the longer name changed, and at least one change is
+ * always allowed. */
 static bool near_enough(size_t distance, size_t n_longer) {
     return distance <= (n_longer < 3 ? 1 : n_longer / 3) && distance < n_longer;
 }
@@ -59,7 +63,8 @@ const char *eco_nearest_name(const char *wrong, const char *const *names, size_t
             continue;
         }
         const size_t distance = name_distance(wrong, n_wrong, names[i], n_name);
-        if (distance < best_distance && near_enough(distance, n_wrong > n_name ? n_wrong : n_name)) {
+        if (distance < best_distance &&
+            near_enough(distance, n_wrong > n_name ? n_wrong : n_name)) {
             best = names[i];
             best_distance = distance;
         }

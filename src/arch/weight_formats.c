@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Weight formats by name, and their stored sizes. What each means to the bit stands in docs/formats.md. Pure.
+ * Weight formats by name, and their stored sizes. What each means to the bit stands in
+ * docs/formats.md. Pure.
  */
 #include "arch/weight_formats.h"
 
@@ -9,7 +10,9 @@
 enum { NF4_BLOCK_WEIGHTS = 64 };
 
 static const eco_format_info format_table[ECO_FORMAT_COUNT] = {
-    [ECO_FORMAT_FP16] = {.name = "FP16", .summary = "IEEE 754 half precision", .bits_per_weight = 16.0},
+    [ECO_FORMAT_FP16] = {.name = "FP16",
+                         .summary = "IEEE 754 half precision",
+                         .bits_per_weight = 16.0},
     [ECO_FORMAT_NF4] = {.name = "NF4",
                         .summary = "4-bit normal-float code, blocks of 64 with an FP32 absmax",
                         .bits_per_weight = 4.5},
@@ -37,7 +40,8 @@ uint64_t ecoi_format_matrix_bytes(eco_format format, uint64_t rows, uint64_t col
     case ECO_FORMAT_FP16:
         return 2 * rows * columns;
     case ECO_FORMAT_NF4:
-        return rows * ((columns + 1) / 2 + 4 * ((columns + NF4_BLOCK_WEIGHTS - 1) / NF4_BLOCK_WEIGHTS));
+        return rows *
+               ((columns + 1) / 2 + 4 * ((columns + NF4_BLOCK_WEIGHTS - 1) / NF4_BLOCK_WEIGHTS));
     case ECO_FORMAT_COUNT:
         break;
     }

@@ -7,8 +7,9 @@
 
 #include "ecocompute/arch.h"
 
-/* Bytes of a row-major matrix, scales included; an unknown format has 0. The caller sees to it that rows·columns
- * fits 61 bits, as that of every eco_model_shape that passes the engine's check does. */
+/* Bytes of a row-major matrix, scales included; an unknown format has 0. The caller sees to it that
+ * rows·columns fits 61 bits, as that of every eco_model_shape that passes the engine's check does.
+ */
 uint64_t ecoi_format_matrix_bytes(eco_format format, uint64_t rows, uint64_t columns);
 
 #endif

@@ -29,7 +29,9 @@ static bool alloc_permitted(void) {
     return left == 0;
 }
 
-bool ecoi_alloc_checked(void) { return true; }
+bool ecoi_alloc_checked(void) {
+    return true;
+}
 
 void ecoi_alloc_forbid(bool forbidden) {
     if (forbidden) {
@@ -38,21 +40,35 @@ void ecoi_alloc_forbid(bool forbidden) {
     atomic_store(&alloc_forbidden, forbidden);
 }
 
-size_t ecoi_alloc_violations(void) { return atomic_load(&alloc_n_violations); }
+size_t ecoi_alloc_violations(void) {
+    return atomic_load(&alloc_n_violations);
+}
 
-void ecoi_alloc_fail_from(uint64_t nth) { atomic_store(&alloc_countdown, nth); }
+void ecoi_alloc_fail_from(uint64_t nth) {
+    atomic_store(&alloc_countdown, nth);
+}
 
 #else
 
-static bool alloc_permitted(void) { return true; }
+static bool alloc_permitted(void) {
+    return true;
+}
 
-bool ecoi_alloc_checked(void) { return false; }
+bool ecoi_alloc_checked(void) {
+    return false;
+}
 
-void ecoi_alloc_forbid(bool forbidden) { (void)forbidden; }
+void ecoi_alloc_forbid(bool forbidden) {
+    (void)forbidden;
+}
 
-size_t ecoi_alloc_violations(void) { return 0; }
+size_t ecoi_alloc_violations(void) {
+    return 0;
+}
 
-void ecoi_alloc_fail_from(uint64_t nth) { (void)nth; }
+void ecoi_alloc_fail_from(uint64_t nth) {
+    (void)nth;
+}
 
 #endif
 
@@ -78,4 +94,6 @@ void *ecoi_realloc(void *memory, size_t size) {
     return realloc(memory, size == 0 ? 1 : size);
 }
 
-void ecoi_free(void *memory) { free(memory); }
+void ecoi_free(void *memory) {
+    free(memory);
+}

@@ -225,8 +225,8 @@ const char *ecoi_json_type_name(ecoi_json_type type) {
 
 static void write_escape(eco_text *out, unsigned c) {
     static const char digits[] = "0123456789abcdef";
-    const char escape[] = {'\\', 'u', digits[c >> 12 & 15], digits[c >> 8 & 15], digits[c >> 4 & 15],
-                           digits[c & 15]};
+    const char escape[] = {
+        '\\', 'u', digits[c >> 12 & 15], digits[c >> 8 & 15], digits[c >> 4 & 15], digits[c & 15]};
     ecoi_text_add(out, escape, sizeof escape);
 }
 

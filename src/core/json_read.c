@@ -171,7 +171,9 @@ static void skip_blanks(reader *in) {
     }
 }
 
-static bool at_char(const reader *in, char c) { return in->at < in->length && in->text[in->at] == c; }
+static bool at_char(const reader *in, char c) {
+    return in->at < in->length && in->text[in->at] == c;
+}
 
 static eco_status add_value(reader *in, ecoi_json_type type, ecoi_json **out) {
     if (in->n_values >= ECO_JSON_VALUES_MAX) {

@@ -26,7 +26,9 @@ struct decimal {
     uint8_t digits[DIGITS_MAX];
 };
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 
 static size_t scan_digits(const char *text, size_t length, size_t at) {
     while (at < length && is_digit(text[at])) {
@@ -149,7 +151,8 @@ static eco_status divide_to_double(ecoi_big *num, ecoi_big *den, double *out) {
         }
         ecoi_big_shift_left(num, 1);
     }
-    const int rest = num->n == 0 ? -1 : ecoi_big_compare(num, den); /* against half of the last bit */
+    const int rest =
+        num->n == 0 ? -1 : ecoi_big_compare(num, den); /* against half of the last bit */
     if (rest > 0 || (rest == 0 && (mantissa & 1) != 0)) {
         mantissa++;
     }
@@ -291,8 +294,7 @@ static void digits_of_double(double value, struct digits *out) {
         ecoi_big_shift_left(&den, (uint32_t)-exponent);
     }
     /* log10(2) = 0.30103…; the guess may be one off and is mended below. */
-    const int32_t log2_floor =
-        (int32_t)ecoi_big_n_bits(&num) - (int32_t)ecoi_big_n_bits(&den);
+    const int32_t log2_floor = (int32_t)ecoi_big_n_bits(&num) - (int32_t)ecoi_big_n_bits(&den);
     int32_t log10_floor = log2_floor * 30103 / 100000;
     if (log10_floor >= 0) {
         ecoi_big_mul_pow10(&den, (uint32_t)log10_floor);

@@ -56,9 +56,13 @@ void ecoi_text_add(eco_text *text, const char *data, size_t length) {
     text->data[text->length] = '\0';
 }
 
-void ecoi_text_add_z(eco_text *text, const char *z) { ecoi_text_add(text, z, strlen(z)); }
+void ecoi_text_add_z(eco_text *text, const char *z) {
+    ecoi_text_add(text, z, strlen(z));
+}
 
-void ecoi_text_add_char(eco_text *text, char c) { ecoi_text_add(text, &c, 1); }
+void ecoi_text_add_char(eco_text *text, char c) {
+    ecoi_text_add(text, &c, 1);
+}
 
 void ecoi_text_add_number(eco_text *text, double value) {
     if (!isfinite(value)) {
@@ -104,7 +108,9 @@ bool ecoi_str_copy(char *to, size_t capacity, const char *from) {
     return n == length;
 }
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
 
 bool ecoi_str_equal_nocase(const char *a, const char *b) {
     while (*a != '\0' && lower(*a) == lower(*b)) {

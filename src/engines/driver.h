@@ -18,7 +18,8 @@ typedef struct eco_engine_driver {
     void (*arm_describe)(const void *arm, eco_arm_info *out);
     eco_status (*arm_work)(void *arm, const eco_work *work, eco_work_result *out, eco_error *err);
     /* NULL: the engine cannot show logits. */
-    eco_status (*arm_logits)(void *arm, const uint32_t *tokens, size_t n, float *logits, eco_error *err);
+    eco_status (*arm_logits)(void *arm, const uint32_t *tokens, size_t n, float *logits,
+                             eco_error *err);
     void (*arm_close)(void *arm);
     void (*close)(void *state);
 } eco_engine_driver;

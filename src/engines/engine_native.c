@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Our own engine: synthetic-weight decoders on the CPU or an NVIDIA GPU. A thin driver: it reads the device string,
- * checks the workload once for both devices, and hands on to the device's backend.
+ * Our own engine: synthetic-weight decoders on the CPU or an NVIDIA GPU. A thin driver: it reads
+ * the device string, checks the workload once for both devices, and hands on to the device's
+ * backend.
  */
 #include "engines/driver.h"
 
@@ -65,8 +66,10 @@ static eco_status native_device_parse(const char *text, native_device *out, eco_
         return ECO_OK;
     }
     const char *nearest = eco_nearest_name(text, names, sizeof names / sizeof names[0]);
-    return eco_error_set(err, ECO_E_USAGE, 0, "device \"%s\" is not auto, cpu, cuda, cuda:NUMBER or cuda:GPU-UUID%s%s",
-                         text, nearest == NULL ? "" : "; did you mean ", nearest == NULL ? "" : nearest);
+    return eco_error_set(err, ECO_E_USAGE, 0,
+                         "device \"%s\" is not auto, cpu, cuda, cuda:NUMBER or cuda:GPU-UUID%s%s",
+                         text, nearest == NULL ? "" : "; did you mean ",
+                         nearest == NULL ? "" : nearest);
 }
 
 static eco_status native_open(const eco_engine_options *options, void **state, eco_error *err) {
@@ -78,7 +81,8 @@ static eco_status native_open(const eco_engine_options *options, void **state, e
         return eco_error_set(err, ECO_E_NO_MEMORY, 0, "native engine: %zu bytes", sizeof *engine);
     }
     engine->backend = device.backend;
-    const eco_status status = device.backend->open(device.selector, options->n_threads, &engine->state, err);
+    const eco_status status =
+        device.backend->open(device.selector, options->n_threads, &engine->state, err);
     if (status != ECO_OK) {
         ecoi_free(engine);
         return status;
@@ -100,7 +104,8 @@ static uint64_t native_arm_bytes(const void *state, const eco_workload *workload
     return engine->backend->model_bytes(engine->state, workload);
 }
 
-static eco_status native_arm_open(void *state, const eco_workload *workload, void **out, eco_error *err) {
+static eco_status native_arm_open(void *state, const eco_workload *workload, void **out,
+                                  eco_error *err) {
     *out = NULL;
     native_engine *engine = state;
     ECO_TRY(ecoi_workload_check(workload, err));
@@ -109,7 +114,8 @@ static eco_status native_arm_open(void *state, const eco_workload *workload, voi
         return eco_error_set(err, ECO_E_NO_MEMORY, 0, "native arm: %zu bytes", sizeof *arm);
     }
     arm->backend = engine->backend;
-    const eco_status status = engine->backend->model_open(engine->state, workload, &arm->model, err);
+    const eco_status status =
+        engine->backend->model_open(engine->state, workload, &arm->model, err);
     if (status != ECO_OK) {
         ecoi_free(arm);
         return status;
@@ -123,12 +129,14 @@ static void native_arm_describe(const void *state, eco_arm_info *out) {
     arm->backend->model_describe(arm->model, out);
 }
 
-static eco_status native_arm_work(void *state, const eco_work *work, eco_work_result *out, eco_error *err) {
+static eco_status native_arm_work(void *state, const eco_work *work, eco_work_result *out,
+                                  eco_error *err) {
     native_arm *arm = state;
     return arm->backend->work(arm->model, work, out, err);
 }
 
-static eco_status native_arm_logits(void *state, const uint32_t *tokens, size_t n, float *logits, eco_error *err) {
+static eco_status native_arm_logits(void *state, const uint32_t *tokens, size_t n, float *logits,
+                                    eco_error *err) {
     native_arm *arm = state;
     return arm->backend->logits(arm->model, tokens, n, logits, err);
 }
@@ -146,15 +154,16 @@ static void native_close(void *state) {
 }
 
 extern const eco_engine_driver ecoi_engine_native;
-const eco_engine_driver ecoi_engine_native = {.name = "native",
-                                              .summary = "own kernels, synthetic weights; CPU and NVIDIA GPU",
-                                              .probe = native_probe,
-                                              .open = native_open,
-                                              .describe = native_describe,
-                                              .arm_bytes = native_arm_bytes,
-                                              .arm_open = native_arm_open,
-                                              .arm_describe = native_arm_describe,
-                                              .arm_work = native_arm_work,
-                                              .arm_logits = native_arm_logits,
-                                              .arm_close = native_arm_close,
-                                              .close = native_close};
+const eco_engine_driver ecoi_engine_native = {
+    .name = "native",
+    .summary = "own kernels, synthetic weights; CPU and NVIDIA GPU",
+    .probe = native_probe,
+    .open = native_open,
+    .describe = native_describe,
+    .arm_bytes = native_arm_bytes,
+    .arm_open = native_arm_open,
+    .arm_describe = native_arm_describe,
+    .arm_work = native_arm_work,
+    .arm_logits = native_arm_logits,
+    .arm_close = native_arm_close,
+    .close = native_close};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The public face of the engines: finds the driver by name, checks every argument once, and passes on.
+ * The public face of the engines: finds the driver by name, checks every argument once, and passes
+ * on.
  */
 #include "ecocompute/engine.h"
 
@@ -32,7 +33,9 @@ struct eco_arm {
     uint32_t n_vocab;
 };
 
-size_t eco_engine_count(void) { return ENGINE_COUNT; }
+size_t eco_engine_count(void) {
+    return ENGINE_COUNT;
+}
 
 void eco_engine_probe(size_t index, eco_engine_status *out) {
     *out = (eco_engine_status){.name = "", .summary = ""};
@@ -54,9 +57,11 @@ static eco_status engine_find(const char *name, const eco_engine_driver **out, e
     }
     const char *nearest = eco_nearest_name(name, names, ENGINE_COUNT);
     if (nearest != NULL) {
-        return eco_error_set(err, ECO_E_USAGE, 0, "unknown engine \"%s\"; did you mean \"%s\"?", name, nearest);
+        return eco_error_set(err, ECO_E_USAGE, 0, "unknown engine \"%s\"; did you mean \"%s\"?",
+                             name, nearest);
     }
-    return eco_error_set(err, ECO_E_USAGE, 0, "unknown engine \"%s\"; the first known is \"%s\"", name, names[0]);
+    return eco_error_set(err, ECO_E_USAGE, 0, "unknown engine \"%s\"; the first known is \"%s\"",
+                         name, names[0]);
 }
 
 eco_status eco_engine_open(const eco_engine_options *options, eco_engine **out, eco_error *err) {
@@ -99,16 +104,19 @@ void eco_engine_describe(const eco_engine *engine, eco_engine_info *out) {
 }
 
 uint64_t eco_arm_bytes(const eco_engine *engine, const eco_workload *workload) {
-    return engine == NULL || workload == NULL ? 0 : engine->driver->arm_bytes(engine->state, workload);
+    return engine == NULL || workload == NULL ? 0
+                                              : engine->driver->arm_bytes(engine->state, workload);
 }
 
-eco_status eco_arm_open(eco_engine *engine, const eco_workload *workload, eco_arm **out, eco_error *err) {
+eco_status eco_arm_open(eco_engine *engine, const eco_workload *workload, eco_arm **out,
+                        eco_error *err) {
     if (out == NULL) {
         return eco_error_set(err, ECO_E_USAGE, 0, "arm open: no place for the arm");
     }
     *out = NULL;
     if (engine == NULL || workload == NULL || workload->shape == NULL) {
-        return eco_error_set(err, ECO_E_USAGE, 0, "arm open: needs an engine and a workload with a model");
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "arm open: needs an engine and a workload with a model");
     }
     eco_arm *arm = ecoi_calloc(1, sizeof *arm);
     if (arm == NULL) {
@@ -144,28 +152,33 @@ eco_status eco_arm_work(eco_arm *arm, const eco_work *work, eco_work_result *out
         *out = (eco_work_result){0};
     }
     if (arm == NULL || work == NULL || out == NULL) {
-        return eco_error_set(err, ECO_E_USAGE, 0, "arm work: needs an arm, the work and a place for the result");
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "arm work: needs an arm, the work and a place for the result");
     }
     if ((unsigned)work->kind > ECO_WORK_LAUNCH) {
         return eco_error_set(err, ECO_E_USAGE, 0, "arm work: unknown kind %d", (int)work->kind);
     }
     if (work->stop == NULL && work->n_units_max == 0) {
-        return eco_error_set(err, ECO_E_USAGE, 0, "arm work: without a stop flag it needs a number of units");
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "arm work: without a stop flag it needs a number of units");
     }
     return arm->driver->arm_work(arm->state, work, out, err);
 }
 
-eco_status eco_arm_logits(eco_arm *arm, const uint32_t *tokens, size_t n, float *logits, eco_error *err) {
+eco_status eco_arm_logits(eco_arm *arm, const uint32_t *tokens, size_t n, float *logits,
+                          eco_error *err) {
     if (arm == NULL || tokens == NULL || logits == NULL || n == 0) {
-        return eco_error_set(err, ECO_E_USAGE, 0, "arm logits: needs an arm, at least one token and a place");
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "arm logits: needs an arm, at least one token and a place");
     }
     if (arm->driver->arm_logits == NULL) {
-        return eco_error_set(err, ECO_E_UNSUPPORTED, 0, "engine %s cannot show logits", arm->driver->name);
+        return eco_error_set(err, ECO_E_UNSUPPORTED, 0, "engine %s cannot show logits",
+                             arm->driver->name);
     }
     for (size_t i = 0; i < n; i++) {
         if (tokens[i] >= arm->n_vocab) {
-            return eco_error_set(err, ECO_E_RANGE, 0, "token %u at %zu: the vocabulary has %u", tokens[i], i,
-                                 arm->n_vocab);
+            return eco_error_set(err, ECO_E_RANGE, 0, "token %u at %zu: the vocabulary has %u",
+                                 tokens[i], i, arm->n_vocab);
         }
     }
     return arm->driver->arm_logits(arm->state, tokens, n, logits, err);

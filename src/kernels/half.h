@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * IEEE 754 half precision as uint16_t, for compilers without _Float16: exact to float, and to half by rounding to
- * the nearest, ties to even. Freestanding (stdint only), so that any target can use it; hardware conversions agree
- * with it on every value but the payload of a NaN.
+ * IEEE 754 half precision as uint16_t, for compilers without _Float16: exact to float, and to half
+ * by rounding to the nearest, ties to even. Freestanding (stdint only), so that any target can use
+ * it; hardware conversions agree with it on every value but the payload of a NaN.
  */
 #ifndef ECOCOMPUTE_KERNELS_HALF_H
 #define ECOCOMPUTE_KERNELS_HALF_H
@@ -59,6 +59,8 @@ static inline uint16_t half_from_float(float value) {
 }
 
 /* The value a half keeps of a float. */
-static inline float half_round(float value) { return half_to_float(half_from_float(value)); }
+static inline float half_round(float value) {
+    return half_to_float(half_from_float(value));
+}
 
 #endif

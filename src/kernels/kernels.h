@@ -23,10 +23,12 @@ typedef struct eco_backend {
     eco_status (*open)(const char *selector, uint32_t n_threads, void **state, eco_error *err);
     void (*describe)(const void *state, eco_engine_info *out);
     uint64_t (*model_bytes)(const void *state, const eco_workload *workload);
-    eco_status (*model_open)(void *state, const eco_workload *workload, void **model, eco_error *err);
+    eco_status (*model_open)(void *state, const eco_workload *workload, void **model,
+                             eco_error *err);
     void (*model_describe)(const void *model, eco_arm_info *out);
     eco_status (*work)(void *model, const eco_work *work, eco_work_result *out, eco_error *err);
-    eco_status (*logits)(void *model, const uint32_t *tokens, size_t n, float *logits, eco_error *err);
+    eco_status (*logits)(void *model, const uint32_t *tokens, size_t n, float *logits,
+                         eco_error *err);
     void (*model_close)(void *model);
     void (*close)(void *state);
 } eco_backend;

@@ -13,9 +13,18 @@
 
 /* Tensor ids: 16 per layer, then the model-wide ones. Linear tensors are row-major [rows][columns], rows = outputs. */
 enum {
-    SYN_Q = 0, SYN_K, SYN_V, SYN_O, SYN_GATE, SYN_UP, SYN_DOWN, /* weights */
-    SYN_Q_BIAS, SYN_K_BIAS, SYN_V_BIAS,
-    SYN_NORM_ATTENTION, SYN_NORM_FFN,
+    SYN_Q = 0,
+    SYN_K,
+    SYN_V,
+    SYN_O,
+    SYN_GATE,
+    SYN_UP,
+    SYN_DOWN, /* weights */
+    SYN_Q_BIAS,
+    SYN_K_BIAS,
+    SYN_V_BIAS,
+    SYN_NORM_ATTENTION,
+    SYN_NORM_FFN,
     SYN_PER_LAYER = 16
 };
 enum { SYN_EMBEDDING = 0, SYN_HEAD, SYN_NORM_FINAL, SYN_PROMPT };
@@ -36,8 +45,8 @@ static inline uint64_t syn_key(uint64_t seed, uint64_t tensor) {
 }
 
 static inline uint32_t syn_sum4(uint64_t h) {
-    return (uint32_t)(h & 0xffff) + (uint32_t)((h >> 16) & 0xffff) + (uint32_t)((h >> 32) & 0xffff) +
-           (uint32_t)(h >> 48);
+    return (uint32_t)(h & 0xffff) + (uint32_t)((h >> 16) & 0xffff) +
+           (uint32_t)((h >> 32) & 0xffff) + (uint32_t)(h >> 48);
 }
 
 /* Unit-variance value of element i; the sum's standard deviation is 65536 sqrt(8/12) = 53509.9. */

@@ -18,11 +18,13 @@ typedef struct eco_meter_driver {
     eco_status (*open)(const eco_boundary *work, void **state, eco_error *err);
     /* Opens device `index` in the vendor's order; for listings. */
     eco_status (*open_index)(uint32_t index, void **state, eco_error *err);
-    void (*describe)(const void *state, eco_meter_info *out); /* name and source are set by the registry */
+    void (*describe)(const void *state,
+                     eco_meter_info *out); /* name and source are set by the registry */
     /* *out is preset to all-absent; fills what `what` asks for and it has. No allocation, no log. */
     void (*read)(void *state, uint32_t what, eco_meter_sample *out);
     /* NULL: the meter cannot tell who else uses its device. */
-    eco_status (*tenants)(void *state, eco_tenant *out, size_t capacity, size_t *n_out, eco_error *err);
+    eco_status (*tenants)(void *state, eco_tenant *out, size_t capacity, size_t *n_out,
+                          eco_error *err);
     void (*close)(void *state);
 } eco_meter_driver;
 

@@ -300,7 +300,7 @@ static eco_status edge_state(eco_sampler *sampler) {
 static eco_status edge_sample_until(eco_sampler *sampler, int64_t until_ns) {
     for (;;) {
         ECO_TRY(edge_state(sampler));
-        sampler_sample_if_due(sampler, true);
+        sampler_sample_if_due(sampler, false);
         if (ecoi_now_ns() >= until_ns) {
             return ECO_OK;
         }

@@ -12,29 +12,32 @@
 typedef struct eco_sampler eco_sampler;
 
 typedef struct eco_sampler_options {
-    eco_meter *meter;       /* borrowed; NULL = time and tokens only (no meter on this machine) */
-    double rate_hz;         /* power samples a second, 20 by design */
-    uint32_t capacity;      /* rows the buffer holds; further rows are counted as dropped */
-    int64_t origin_ns;      /* kept for the owner; samples carry the monotonic clock itself */
-    int64_t frozen_after_ns; /* an edge waits so long for a counter that does not change; 0 = 20 s */
+    eco_meter *meter;  /* borrowed; NULL = time and tokens only (no meter on this machine) */
+    double rate_hz;    /* power samples a second, 20 by design */
+    uint32_t capacity; /* rows the buffer holds; further rows are counted as dropped */
+    int64_t origin_ns; /* kept for the owner; samples carry the monotonic clock itself */
+    int64_t
+        frozen_after_ns; /* an edge waits so long for a counter that does not change; 0 = 20 s */
 } eco_sampler_options;
 
 /* A window edge. With a counter: a tick. Without: one power sample. */
 typedef struct eco_edge {
-    int64_t t_ns;          /* estimated instant of the tick: middle between the last old and the first new read */
-    int64_t u_t_ns;        /* half-width of that estimate */
-    eco_reading energy_j;  /* the counter's new value; absent without a counter */
-    double tokens;         /* work units finished at t_ns, interpolated between the reads around it */
-    int64_t read_cost_ns;  /* longest counter read while waiting */
+    int64_t
+        t_ns; /* estimated instant of the tick: middle between the last old and the first new read */
+    int64_t u_t_ns;       /* half-width of that estimate */
+    eco_reading energy_j; /* the counter's new value; absent without a counter */
+    double tokens; /* work units finished at t_ns, interpolated between the reads around it */
+    int64_t read_cost_ns; /* longest counter read while waiting */
     bool device_lost;
 } eco_edge;
 
 /* What a closing tick must satisfy beyond time: the units done since `tokens_open`, modulo `unit_period`,
  * lie within `slack` of a whole period. unit_period 0 = no condition. */
 typedef struct eco_edge_condition {
-    int64_t not_before_ns;  /* monotonic; counter polling begins 150 ms earlier at most */
+    int64_t not_before_ns; /* monotonic; counter polling begins 150 ms earlier at most */
     double tokens_open, unit_period, slack;
-    int64_t timeout_ns;     /* from not_before_ns; then the next tick is taken, or, with none, ECO_E_TIMEOUT */
+    int64_t
+        timeout_ns; /* from not_before_ns; then the next tick is taken, or, with none, ECO_E_TIMEOUT */
 } eco_edge_condition;
 
 typedef struct eco_sampler_stats {
@@ -50,7 +53,8 @@ typedef struct eco_sampler_stats {
     bool counter_stepped_back;
 } eco_sampler_stats;
 
-ECO_NODISCARD eco_status ecoi_sampler_open(const eco_sampler_options *options, eco_sampler **out, eco_error *err);
+ECO_NODISCARD eco_status ecoi_sampler_open(const eco_sampler_options *options, eco_sampler **out,
+                                           eco_error *err);
 void ecoi_sampler_close(eco_sampler *sampler); /* joins the thread; NULL is fine */
 /* The next samples carry these. */
 void ecoi_sampler_mark(eco_sampler *sampler, int32_t block, eco_phase phase);
@@ -66,15 +70,16 @@ typedef struct eco_edge_request {
     bool closing;
     const volatile int *interrupted; /* NULL = cannot be */
 } eco_edge_request;
-ECO_NODISCARD eco_status ecoi_sampler_edge(eco_sampler *sampler, const eco_edge_request *request, eco_edge *out,
-                                           eco_error *err);
+ECO_NODISCARD eco_status ecoi_sampler_edge(eco_sampler *sampler, const eco_edge_request *request,
+                                           eco_edge *out, eco_error *err);
 /* Rows so far, in order of t_ns within a window; valid until close. Read only when no window is open. */
 const eco_sample *ecoi_sampler_rows(const eco_sampler *sampler, size_t *n_out);
 /* Forgets the rows the last ecoi_sampler_rows showed (all, if it was not called since), keeps later ones and the
  * totals. Only between windows. */
 void ecoi_sampler_clear(eco_sampler *sampler);
 void ecoi_sampler_stats(const eco_sampler *sampler, eco_sampler_stats *out);
-void ecoi_sampler_reset_extremes(eco_sampler *sampler); /* throttle, clocks, longest gap: start of a window */
+void ecoi_sampler_reset_extremes(
+    eco_sampler *sampler); /* throttle, clocks, longest gap: start of a window */
 /* Latest complete power, temperature; for idle bands. Absent until read. */
 void ecoi_sampler_latest(const eco_sampler *sampler, eco_reading *power_w, eco_reading *temp_c);
 

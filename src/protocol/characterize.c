@@ -14,9 +14,9 @@ enum { WATCH_ROWS_MAX = 8192, COST_READS = 9 };
 static const double REST_S = 0.3;
 
 typedef struct watch {
-    eco_sample *rows;      /* power_w and energy_j */
-    double *average_w;     /* the trailing average beside each row; negative = absent */
-    size_t n, n_rest;      /* rows in all; rows before the load began */
+    eco_sample *rows;  /* power_w and energy_j */
+    double *average_w; /* the trailing average beside each row; negative = absent */
+    size_t n, n_rest;  /* rows in all; rows before the load began */
     double scratch[WATCH_ROWS_MAX];
 } watch;
 
@@ -40,14 +40,16 @@ static void watch_until(eco_session *session, watch *w, int64_t until_ns) {
         eco_meter_sample energy;
         eco_meter_read(session->meter, ECO_READ_POWER | ECO_READ_POWER_AVERAGE, &power);
         eco_meter_read(session->meter, ECO_READ_ENERGY, &energy);
-        w->rows[w->n] = (eco_sample){.t_ns = power.t_ns, .power_w = power.power_w, .energy_j = energy.energy_j};
+        w->rows[w->n] =
+            (eco_sample){.t_ns = power.t_ns, .power_w = power.power_w, .energy_j = energy.energy_j};
         if (!eco_reading_present(power.power_w)) {
             w->rows[w->n].t_ns = energy.t_ns;
         }
         w->average_w[w->n] =
             eco_reading_present(power.power_average_w) ? power.power_average_w.value : -1.0;
         w->n++;
-        if (energy.cost_ns + power.cost_ns < 200000) { /* free reads: do not fill the buffer in a moment */
+        if (energy.cost_ns + power.cost_ns <
+            200000) { /* free reads: do not fill the buffer in a moment */
             ecoi_sleep_until_ns(ecoi_now_ns() + 500000);
         }
     }
@@ -146,7 +148,8 @@ static eco_reading counter_to_integral(const watch *w) {
         }
     }
     double joules = 0.0;
-    if (first == last || !eco_integrate_power(w->rows, w->n, first->t_ns, last->t_ns, &joules) || joules <= 0.0) {
+    if (first == last || !eco_integrate_power(w->rows, w->n, first->t_ns, last->t_ns, &joules) ||
+        joules <= 0.0) {
         return eco_reading_absent(ECO_ABSENT_FAILED);
     }
     return eco_reading_of((last->energy_j.value - first->energy_j.value) / joules);
@@ -166,7 +169,8 @@ static void conclude(eco_session *session, watch *w) {
                                  : eco_reading_absent(ECO_ABSENT_UNSUPPORTED);
 }
 
-eco_status ecoi_sensor_watch(eco_session *session, double seconds, eco_load **load, eco_error *err) {
+eco_status ecoi_sensor_watch(eco_session *session, double seconds, eco_load **load,
+                             eco_error *err) {
     *load = NULL;
     watch *w = ecoi_calloc(1, sizeof *w);
     eco_status status = ECO_OK;
@@ -217,9 +221,9 @@ static eco_status characterize_session(eco_session *session, eco_error *err) {
     return status != ECO_OK ? status : stopped;
 }
 
-eco_status eco_characterize(const eco_engine_options *engine, const char *meter, const eco_measure_hooks *hooks,
-                            eco_meter_info *meter_info, eco_engine_info *engine_info, eco_sensor *out,
-                            eco_error *err) {
+eco_status eco_characterize(const eco_engine_options *engine, const char *meter,
+                            const eco_measure_hooks *hooks, eco_meter_info *meter_info,
+                            eco_engine_info *engine_info, eco_sensor *out, eco_error *err) {
     *out = (eco_sensor){0};
     *meter_info = (eco_meter_info){0};
     *engine_info = (eco_engine_info){0};

@@ -20,7 +20,8 @@ void ecoi_idle_loaded(eco_session *session) {
         return;
     }
     eco_reading last = ecoi_idle_power(session->meter, SETTLE_READS);
-    for (int round = 0; round < SETTLE_ROUNDS && !session->idle_settled && !ecoi_session_interrupted(); round++) {
+    for (int round = 0;
+         round < SETTLE_ROUNDS && !session->idle_settled && !ecoi_session_interrupted(); round++) {
         const eco_reading now = ecoi_idle_power(session->meter, SETTLE_READS);
         session->idle_settled = eco_reading_present(last) && eco_reading_present(now) &&
                                 fabs(now.value - last.value) < SETTLED_W;
@@ -39,7 +40,8 @@ static bool in_band(const eco_session *session) {
     const eco_reading idle_w = session->sensor.idle_loaded_w;
     const bool power_ok = !eco_reading_present(idle_w) || !eco_reading_present(power_w) ||
                           power_w.value <= idle_w.value + BAND_W;
-    const bool temp_ok = !eco_reading_present(session->idle_temp_c) || !eco_reading_present(temp_c) ||
+    const bool temp_ok = !eco_reading_present(session->idle_temp_c) ||
+                         !eco_reading_present(temp_c) ||
                          temp_c.value <= session->idle_temp_c.value + BAND_C;
     return power_ok && temp_ok;
 }

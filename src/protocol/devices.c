@@ -72,8 +72,8 @@ void ecoi_devices_scan(eco_session *session) {
         ecoi_sleep_until_ns(next_ns);
     }
     for (uint32_t i = 0; i < session->n_devices; i++) {
-        session->devices[i].power_w =
-            counts[i] > 0 ? eco_reading_of(sums[i] / counts[i]) : eco_reading_absent(ECO_ABSENT_FAILED);
+        session->devices[i].power_w = counts[i] > 0 ? eco_reading_of(sums[i] / counts[i])
+                                                    : eco_reading_absent(ECO_ABSENT_FAILED);
         eco_meter_close(meters[i]);
     }
 }
@@ -103,11 +103,12 @@ static eco_status check_tenants(const eco_session *session, eco_error *err) {
     if (!device->tenants_known || device->n_tenants == 0) {
         return ECO_OK;
     }
-    return eco_error_set(err, ECO_E_BUSY, 0,
-                         "%s is used by %zu other process%s (first: pid %u %s); stop them, choose another card with "
-                         "--device, or measure anyway with --force (flagged)",
-                         device->name, device->n_tenants, device->n_tenants == 1 ? "" : "es", device->tenant.pid,
-                         device->tenant.name);
+    return eco_error_set(
+        err, ECO_E_BUSY, 0,
+        "%s is used by %zu other process%s (first: pid %u %s); stop them, choose another card with "
+        "--device, or measure anyway with --force (flagged)",
+        device->name, device->n_tenants, device->n_tenants == 1 ? "" : "es", device->tenant.pid,
+        device->tenant.name);
 }
 
 eco_status ecoi_devices_claim(eco_session *session, eco_error *err) {
@@ -129,9 +130,10 @@ eco_status ecoi_devices_claim(eco_session *session, eco_error *err) {
     eco_meter_describe(session->meter, &session->meter_info);
     const eco_reading mig = session->meter_info.device.mig_enabled;
     if (eco_reading_present(mig) && mig.value > 0.5) {
-        snprintf(session->no_meter, sizeof session->no_meter,
-                 "%s is in MIG mode: its power is the whole card's, so no energy is given for a slice",
-                 session->meter_info.device.name);
+        snprintf(
+            session->no_meter, sizeof session->no_meter,
+            "%s is in MIG mode: its power is the whole card's, so no energy is given for a slice",
+            session->meter_info.device.name);
         eco_meter_close(session->meter);
         session->meter = NULL;
     }

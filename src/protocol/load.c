@@ -28,7 +28,8 @@ static void *load_main(void *argument) {
     return NULL;
 }
 
-eco_status ecoi_load_start(eco_arm *arm, eco_work_kind kind, uint64_t n_units_max, eco_load **out, eco_error *err) {
+eco_status ecoi_load_start(eco_arm *arm, eco_work_kind kind, uint64_t n_units_max, eco_load **out,
+                           eco_error *err) {
     *out = NULL;
     eco_load *load = ecoi_calloc(1, sizeof *load);
     if (load == NULL) {
@@ -44,13 +45,16 @@ eco_status ecoi_load_start(eco_arm *arm, eco_work_kind kind, uint64_t n_units_ma
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed != 0) {
         ecoi_free(load);
-        return eco_error_set(err, ECO_E_FAILED, failed, "load: no thread could be started (error %d)", failed);
+        return eco_error_set(err, ECO_E_FAILED, failed,
+                             "load: no thread could be started (error %d)", failed);
     }
     *out = load;
     return ECO_OK;
 }
 
-bool ecoi_load_ended(const eco_load *load) { return atomic_load_explicit(&load->ended, memory_order_acquire); }
+bool ecoi_load_ended(const eco_load *load) {
+    return atomic_load_explicit(&load->ended, memory_order_acquire);
+}
 
 eco_status ecoi_load_stop(eco_load *load, eco_work_result *result, eco_error *err) {
     if (result != NULL) {

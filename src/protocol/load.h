@@ -9,8 +9,8 @@
 
 typedef struct eco_load eco_load;
 
-ECO_NODISCARD eco_status ecoi_load_start(eco_arm *arm, eco_work_kind kind, uint64_t n_units_max, eco_load **out,
-                                         eco_error *err);
+ECO_NODISCARD eco_status ecoi_load_start(eco_arm *arm, eco_work_kind kind, uint64_t n_units_max,
+                                         eco_load **out, eco_error *err);
 /* The arm has come to an end by itself: a fault, or n_units_max. */
 bool ecoi_load_ended(const eco_load *load);
 /* Stops, joins and frees; returns the work's own status. NULL gives ECO_OK. */

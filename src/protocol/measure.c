@@ -17,11 +17,13 @@ static eco_status prepare(eco_session *session, eco_error *err) {
     ECO_TRY(eco_engine_open(&session->plan->engine, &session->engine, err));
     eco_engine_describe(session->engine, &session->engine_info);
     ECO_TRY(ecoi_devices_claim(session, err));
-    ecoi_session_say(session, "device: %s (%s)", session->engine_info.device_name, session->engine_info.detail);
+    ecoi_session_say(session, "device: %s (%s)", session->engine_info.device_name,
+                     session->engine_info.detail);
     if (session->meter != NULL) {
         ecoi_session_say(session, "meter: %s, %s", session->meter_info.name,
-                         session->meter_info.energy_field != NULL ? session->meter_info.energy_field
-                                                                  : "integrated power (no energy counter)");
+                         session->meter_info.energy_field != NULL
+                             ? session->meter_info.energy_field
+                             : "integrated power (no energy counter)");
         session->sensor.idle_context_w = ecoi_idle_power(session->meter, CONTEXT_IDLE_READS);
     } else {
         ecoi_session_say(session, "no energy: %s", session->no_meter);
@@ -59,7 +61,8 @@ static eco_status burn_in(eco_session *session, uint32_t index, eco_error *err) 
     return status != ECO_OK ? status : ecoi_rows_keep(session, index, err);
 }
 
-static eco_status run_window(eco_session *session, const eco_window_request *request, eco_error *err) {
+static eco_status run_window(eco_session *session, const eco_window_request *request,
+                             eco_error *err) {
     eco_session_arm *arm = &session->arms[request->arm];
     eco_window window;
     ECO_TRY(ecoi_window_run(session, request, &window, err));
@@ -67,8 +70,8 @@ static eco_status run_window(eco_session *session, const eco_window_request *req
     const eco_window_figures *f = &window.figures;
     if (session->meter != NULL) {
         ecoi_session_say(session, "%s %-4s block %d: %.1f mJ/token, %.1f tokens/s, %.1f W",
-                         eco_phase_name(window.phase), eco_format_at(arm->format)->name, window.block, f->mj_per_token,
-                         f->tokens_per_s, f->power_w);
+                         eco_phase_name(window.phase), eco_format_at(arm->format)->name,
+                         window.block, f->mj_per_token, f->tokens_per_s, f->power_w);
     } else {
         ecoi_session_say(session, "%s %-4s block %d: %.2f tokens/s", eco_phase_name(window.phase),
                          eco_format_at(arm->format)->name, window.block, f->tokens_per_s);
@@ -76,7 +79,8 @@ static eco_status run_window(eco_session *session, const eco_window_request *req
     return ECO_OK;
 }
 
-static eco_status run_block(eco_session *session, uint32_t block, const uint32_t *order, eco_error *err) {
+static eco_status run_block(eco_session *session, uint32_t block, const uint32_t *order,
+                            eco_error *err) {
     for (uint32_t place = 0; place < session->plan->n_arms; place++) {
         const eco_window_request request = {.arm = order[place],
                                             .kind = ECO_WORK_DECODE,
@@ -137,14 +141,15 @@ static eco_status measure(eco_session *session, eco_measure_result *result, eco_
     ECO_TRY(ecoi_output_write(session, result, err));
     for (uint32_t i = 0; i < session->plan->n_arms; i++) {
         for (uint32_t w = 0; w < session->arms[i].n_windows; w++) {
-            result->energy_measured |= session->arms[i].windows[w].energy_basis == session->arms[i].windows[w].time_basis;
+            result->energy_measured |=
+                session->arms[i].windows[w].energy_basis == session->arms[i].windows[w].time_basis;
         }
     }
     return ECO_OK;
 }
 
-eco_status eco_measure(const eco_plan *plan, const eco_measure_hooks *hooks, eco_measure_result *result,
-                       eco_error *err) {
+eco_status eco_measure(const eco_plan *plan, const eco_measure_hooks *hooks,
+                       eco_measure_result *result, eco_error *err) {
     *result = (eco_measure_result){0};
     ECO_TRY(eco_plan_check(plan, err));
     eco_session *session = ecoi_calloc(1, sizeof *session);

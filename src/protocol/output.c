@@ -19,13 +19,15 @@ static void lower(const char *from, char *to, size_t size) {
     to[n] = '\0';
 }
 
-static eco_status write_file(const eco_session *session, const char *name, const eco_text *text, eco_error *err) {
+static eco_status write_file(const eco_session *session, const char *name, const eco_text *text,
+                             eco_error *err) {
     char path[4096];
     if (text->failed) {
         return eco_error_set(err, ECO_E_NO_MEMORY, 0, "%s: out of memory", name);
     }
     if (snprintf(path, sizeof path, "%s/%s", session->plan->output_dir, name) >= (int)sizeof path) {
-        return eco_error_set(err, ECO_E_RANGE, 0, "%s/%s: the path is too long", session->plan->output_dir, name);
+        return eco_error_set(err, ECO_E_RANGE, 0, "%s/%s: the path is too long",
+                             session->plan->output_dir, name);
     }
     return ecoi_file_write(path, text->data, text->length, err);
 }
@@ -46,7 +48,8 @@ static eco_status write_trace(const eco_session *session, uint32_t arm, eco_meas
     return status;
 }
 
-static eco_status write_report(const eco_session *session, uint32_t slot, eco_measure_result *result, eco_error *err) {
+static eco_status write_report(const eco_session *session, uint32_t slot,
+                               eco_measure_result *result, eco_error *err) {
     eco_text text = {0};
     eco_status status = eco_report_write(result->reports[slot], &text, err);
     if (status == ECO_OK) {
@@ -56,7 +59,8 @@ static eco_status write_report(const eco_session *session, uint32_t slot, eco_me
     return status;
 }
 
-eco_status ecoi_output_write(const eco_session *session, eco_measure_result *result, eco_error *err) {
+eco_status ecoi_output_write(const eco_session *session, eco_measure_result *result,
+                             eco_error *err) {
     const uint32_t n_arms = session->plan->n_arms;
     char hashes[ECO_ARMS_MAX][ECOI_SHA256_HEX_MAX] = {{0}};
     const char *sha256[ECO_ARMS_MAX] = {0};

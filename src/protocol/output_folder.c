@@ -37,15 +37,19 @@ eco_status eco_output_choose(const char *wanted, bool force, eco_output *out, ec
     *out = (eco_output){.own = wanted == NULL};
     char now[ECO_UTC_MAX];
     ecoi_utc_compact(now);
-    snprintf(out->run_id, sizeof out->run_id, "%.20s-%06x", now, (unsigned)(ecoi_random_u64() & 0xffffff));
-    const int length = wanted == NULL ? snprintf(out->folder, sizeof out->folder, "%s/%s", ROOT, out->run_id)
-                                      : snprintf(out->folder, sizeof out->folder, "%s", wanted);
+    snprintf(out->run_id, sizeof out->run_id, "%.20s-%06x", now,
+             (unsigned)(ecoi_random_u64() & 0xffffff));
+    const int length = wanted == NULL
+                           ? snprintf(out->folder, sizeof out->folder, "%s/%s", ROOT, out->run_id)
+                           : snprintf(out->folder, sizeof out->folder, "%s", wanted);
     if (length <= 0 || length >= (int)sizeof out->folder) {
         return eco_error_set(err, ECO_E_USAGE, 0, "--output-dir: the path is empty or too long");
     }
     if (wanted != NULL && !force && holds_report(wanted)) {
-        return eco_error_set(err, ECO_E_USAGE, 0,
-                             "--output-dir %s: holds a report already; choose another folder or give --force", wanted);
+        return eco_error_set(
+            err, ECO_E_USAGE, 0,
+            "--output-dir %s: holds a report already; choose another folder or give --force",
+            wanted);
     }
     return ECO_OK;
 }
@@ -75,8 +79,14 @@ void eco_output_abandon(const eco_output *output) {
     }
 }
 
-uint64_t eco_random_seed(void) { return ecoi_random_u64(); }
+uint64_t eco_random_seed(void) {
+    return ecoi_random_u64();
+}
 
-const char *eco_version(void) { return ECO_VERSION; }
+const char *eco_version(void) {
+    return ECO_VERSION;
+}
 
-const char *eco_build_description(void) { return "commit " ECO_COMMIT ", " ECO_BUILD_TYPE " build, " ECO_COMPILER; }
+const char *eco_build_description(void) {
+    return "commit " ECO_COMMIT ", " ECO_BUILD_TYPE " build, " ECO_COMPILER;
+}

@@ -13,21 +13,25 @@
 static const double DECODE_OVERHEAD_S = 0.35; /* tick alignment at both ends and the stop */
 static const double PROBES_S = 9.0;           /* idles, sensor, bandwidth and launch probes */
 
-static eco_status check_number(const char *option, double value, double lo, double hi, eco_error *err) {
+static eco_status check_number(const char *option, double value, double lo, double hi,
+                               eco_error *err) {
     if (!(value >= lo && value <= hi)) {
-        return eco_error_set(err, ECO_E_USAGE, 0, "%s: %g is out of range; expected %g to %g", option, value, lo, hi);
+        return eco_error_set(err, ECO_E_USAGE, 0, "%s: %g is out of range; expected %g to %g",
+                             option, value, lo, hi);
     }
     return ECO_OK;
 }
 
 eco_status eco_plan_check(const eco_plan *plan, eco_error *err) {
     if (plan->shape == NULL || plan->n_arms == 0 || plan->n_arms > ECO_ARMS_MAX) {
-        return eco_error_set(err, ECO_E_USAGE, 0, "--precision: between 1 and %d arms are expected", ECO_ARMS_MAX);
+        return eco_error_set(err, ECO_E_USAGE, 0, "--precision: between 1 and %d arms are expected",
+                             ECO_ARMS_MAX);
     }
     for (uint32_t i = 1; i < plan->n_arms; i++) {
         for (uint32_t j = 0; j < i; j++) {
             if (plan->arms[i] == plan->arms[j]) {
-                return eco_error_set(err, ECO_E_USAGE, 0, "--precision: %s is named twice (the baseline counts)",
+                return eco_error_set(err, ECO_E_USAGE, 0,
+                                     "--precision: %s is named twice (the baseline counts)",
                                      eco_format_at(plan->arms[i])->name);
             }
         }
@@ -39,12 +43,14 @@ eco_status eco_plan_check(const eco_plan *plan, eco_error *err) {
     ECO_TRY(check_number("--prompt-tokens", plan->n_prompt, 1, 1 << 20, err));
     ECO_TRY(check_number("--tokens", plan->n_tokens, 1, 1 << 20, err));
     if (plan->batch != 1) {
-        return eco_error_set(err, ECO_E_USAGE, 0, "--batch: %u is not in this version; expected 1", plan->batch);
+        return eco_error_set(err, ECO_E_USAGE, 0, "--batch: %u is not in this version; expected 1",
+                             plan->batch);
     }
     const uint64_t positions = (uint64_t)plan->n_prompt + plan->n_tokens;
     if (positions > plan->shape->n_positions_max) {
-        return eco_error_set(err, ECO_E_USAGE, 0, "--prompt-tokens + --tokens: %llu positions; %s has at most %u",
-                             (unsigned long long)positions, plan->shape->name, plan->shape->n_positions_max);
+        return eco_error_set(
+            err, ECO_E_USAGE, 0, "--prompt-tokens + --tokens: %llu positions; %s has at most %u",
+            (unsigned long long)positions, plan->shape->name, plan->shape->n_positions_max);
     }
     return ECO_OK;
 }
@@ -103,21 +109,27 @@ void eco_plan_describe(const eco_plan *plan, eco_text *out) {
     double longest_s = 0;
     eco_plan_seconds(plan, &shortest_s, &longest_s);
     ecoi_text_addf(out, "model: %s (shape only), synthetic weights, seed %llu\n", plan->shape->name,
-                     (unsigned long long)plan->seed);
+                   (unsigned long long)plan->seed);
     ecoi_text_addf(out, "arms:");
     for (uint32_t i = 0; i < plan->n_arms; i++) {
         const eco_token_bytes bytes = eco_model_token_bytes(plan->shape, plan->arms[i], plan->head,
                                                             plan->n_prompt + plan->n_tokens / 2.0);
-        ecoi_text_addf(out, "%s %s%s (%.3f GB a token)", i == 0 ? "" : ",", eco_format_at(plan->arms[i])->name,
-                         i == 0 ? " baseline" : "", bytes.total * 1e-9);
+        ecoi_text_addf(out, "%s %s%s (%.3f GB a token)", i == 0 ? "" : ",",
+                       eco_format_at(plan->arms[i])->name, i == 0 ? " baseline" : "",
+                       bytes.total * 1e-9);
     }
-    ecoi_text_addf(out, "\nworkload: batch %u, positions %u to %u, head %s\n", plan->batch, plan->n_prompt,
-                     plan->n_prompt + plan->n_tokens - 1, eco_format_at(plan->head)->name);
-    ecoi_text_addf(out, "blocks: %u, window at least %.1f s, ramp at least %.1f s, cooldown up to %.1f s, burn-in %.1f s an arm\n",
-                     plan->n_blocks, plan->window_s, plan->ramp_s, plan->cooldown_max_s, plan->burn_in_s);
+    ecoi_text_addf(out, "\nworkload: batch %u, positions %u to %u, head %s\n", plan->batch,
+                   plan->n_prompt, plan->n_prompt + plan->n_tokens - 1,
+                   eco_format_at(plan->head)->name);
+    ecoi_text_addf(out,
+                   "blocks: %u, window at least %.1f s, ramp at least %.1f s, cooldown up to %.1f "
+                   "s, burn-in %.1f s an arm\n",
+                   plan->n_blocks, plan->window_s, plan->ramp_s, plan->cooldown_max_s,
+                   plan->burn_in_s);
     describe_order(plan, out);
     ecoi_text_addf(out, "extra windows: %s\n",
-                     plan->extra_windows ? "one whole-generation and one looped-prefill window an arm" : "none");
+                   plan->extra_windows ? "one whole-generation and one looped-prefill window an arm"
+                                       : "none");
     ecoi_text_addf(out, "time: %.0f to %.0f s, and loading\n", shortest_s, longest_s);
     ecoi_text_addf(out, "output: %s\n", plan->output_dir);
 }

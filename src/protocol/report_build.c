@@ -28,9 +28,11 @@ static void head(const eco_session *session, eco_report *r) {
     eco_report_set_string(r, ECO_FIELD_RUN_ID, ECO_TOP, session->plan->run_id);
     eco_report_set_string(r, ECO_FIELD_PR_TOOL, ECO_TOP, "ecocompute");
     eco_report_set_string(r, ECO_FIELD_PR_NOTE, ECO_TOP,
-                          "every headline number follows from the traces named in power_trace; this file is not signed");
-    eco_report_set_string(r, ECO_FIELD_NOTICE, ECO_TOP,
-                          "Not a certified benchmark result. Product names are trademarks of their owners.");
+                          "every headline number follows from the traces named in power_trace; "
+                          "this file is not signed");
+    eco_report_set_string(
+        r, ECO_FIELD_NOTICE, ECO_TOP,
+        "Not a certified benchmark result. Product names are trademarks of their owners.");
 }
 
 static void system_and_workload(const eco_session *session, uint32_t arm, eco_report *r) {
@@ -44,7 +46,8 @@ static void system_and_workload(const eco_session *session, uint32_t arm, eco_re
                               session->meter != NULL ? device->cc_minor : -1, engine->device_name)
             : "cpu";
     eco_report_set_string(r, ECO_FIELD_SUT_GPU, ECO_TOP, engine->device_name);
-    eco_report_set_string(r, ECO_FIELD_SUT_GPU_ARCH, ECO_TOP, family != NULL ? family : engine->device_name);
+    eco_report_set_string(r, ECO_FIELD_SUT_GPU_ARCH, ECO_TOP,
+                          family != NULL ? family : engine->device_name);
     eco_report_set_integer(r, ECO_FIELD_SUT_COUNT, ECO_TOP, 1);
     ecoi_platform_name(text, sizeof text);
     eco_report_set_string(r, ECO_FIELD_SUT_HOST, ECO_TOP, text);
@@ -56,13 +59,15 @@ static void system_and_workload(const eco_session *session, uint32_t arm, eco_re
     eco_report_set_number(r, ECO_FIELD_WL_PARAMS_B, ECO_TOP, plan->shape->params_b);
     eco_report_set_string(r, ECO_FIELD_WL_PRECISION, ECO_TOP, eco_format_at(plan->arms[arm])->name);
     eco_report_set_integer(r, ECO_FIELD_WL_BATCH, ECO_TOP, plan->batch);
-    eco_report_set_integer(r, ECO_FIELD_WL_CONTEXT, ECO_TOP, (int64_t)plan->n_prompt + plan->n_tokens);
+    eco_report_set_integer(r, ECO_FIELD_WL_CONTEXT, ECO_TOP,
+                           (int64_t)plan->n_prompt + plan->n_tokens);
     eco_report_set_string(r, ECO_FIELD_WL_DECODING, ECO_TOP, "greedy");
     eco_report_set_string(r, ECO_FIELD_WL_ENGINE, ECO_TOP, engine->name);
     eco_report_set_string(r, ECO_FIELD_WL_DEVICE, ECO_TOP, gpu ? "cuda" : "cpu");
     eco_report_set_string(r, ECO_FIELD_WL_WEIGHTS, ECO_TOP, "synthetic");
     eco_report_set_string(r, ECO_FIELD_WL_WEIGHTS_NOTE, ECO_TOP,
-                          "deterministic, near-normal (sum of eight uniforms), scaled by 1/sqrt(inputs); no outliers planted");
+                          "deterministic, near-normal (sum of eight uniforms), scaled by "
+                          "1/sqrt(inputs); no outliers planted");
     eco_report_set_string(r, ECO_FIELD_WL_HEAD, ECO_TOP, eco_format_at(plan->head)->name);
     eco_report_set_integer(r, ECO_FIELD_WL_SEED, ECO_TOP, (int64_t)plan->seed);
     eco_report_set_integer(r, ECO_FIELD_WL_PROMPT, ECO_TOP, plan->n_prompt);
@@ -74,8 +79,9 @@ static const char *method_of(const eco_session *session) {
     if (session->meter == NULL) {
         return "time only: nothing to read energy with";
     }
-    return session->meter_info.energy_field != NULL ? "NVML energy counter between ticks, integrated NVML power as check"
-                                                    : "integrated NVML power (no energy counter)";
+    return session->meter_info.energy_field != NULL
+               ? "NVML energy counter between ticks, integrated NVML power as check"
+               : "integrated NVML power (no energy counter)";
 }
 
 static void measurement(const eco_session *session, eco_report *r) {
@@ -88,16 +94,17 @@ static void measurement(const eco_session *session, eco_report *r) {
     eco_report_set_integer(r, ECO_FIELD_ME_TOKENS, ECO_TOP, plan->n_tokens);
     eco_report_set_integer(r, ECO_FIELD_ME_ITERATIONS, ECO_TOP, session->blocks_finished);
     eco_report_set_integer(r, ECO_FIELD_ME_WARMUP, ECO_TOP, 1);
-    eco_report_set_string(r, ECO_FIELD_ME_ITERATIONS_NOTE, ECO_TOP,
-                          "an iteration is a block: one decode window of every arm, in shuffled order");
+    eco_report_set_string(
+        r, ECO_FIELD_ME_ITERATIONS_NOTE, ECO_TOP,
+        "an iteration is a block: one decode window of every arm, in shuffled order");
     eco_report_set_string(r, ECO_FIELD_ME_WINDOW, ECO_TOP, "decode");
     eco_report_set_number(r, ECO_FIELD_ME_WINDOW_S, ECO_TOP, plan->window_s);
     eco_report_set_string(r, ECO_FIELD_ME_PROTOCOL, ECO_TOP, "paired");
     eco_report_set_string(r, ECO_FIELD_ME_PROFILE, ECO_TOP, "paired-1");
     eco_report_set_string(r, ECO_FIELD_ME_ENERGY_SOURCE, ECO_TOP,
-                          !metered                                      ? "none"
+                          !metered                                   ? "none"
                           : session->meter_info.energy_field != NULL ? "counter"
-                                                                        : "integrated power");
+                                                                     : "integrated power");
     eco_report_set_string(r, ECO_FIELD_ME_BOUNDARY, ECO_TOP,
                           eco_boundary_kind_name(metered ? session->meter_info.device.boundary.kind
                                                          : ECO_BOUNDARY_NONE));
@@ -112,11 +119,13 @@ static void software(const eco_session *session, eco_report *r) {
     eco_report_set_string(r, ECO_FIELD_SW_COMMAND, ECO_TOP, session->plan->command);
     eco_report_set_string(r, ECO_FIELD_SW_ENGINE, ECO_TOP, session->engine_info.detail);
     if (session->engine_info.library_path[0] != '\0') {
-        eco_report_set_string(r, ECO_FIELD_SW_CUDA_PATH, ECO_TOP, session->engine_info.library_path);
+        eco_report_set_string(r, ECO_FIELD_SW_CUDA_PATH, ECO_TOP,
+                              session->engine_info.library_path);
     }
     if (session->meter != NULL) {
         eco_report_set_string(r, ECO_FIELD_SW_DRIVER, ECO_TOP, session->meter_info.device.driver);
-        eco_report_set_string(r, ECO_FIELD_SW_NVML_PATH, ECO_TOP, session->meter_info.device.library_path);
+        eco_report_set_string(r, ECO_FIELD_SW_NVML_PATH, ECO_TOP,
+                              session->meter_info.device.library_path);
     }
 }
 
@@ -133,7 +142,8 @@ static void siblings(const eco_session *session, eco_report *r) {
             continue;
         }
         eco_report_set_string(r, ECO_FIELD_EN_SIBLING_NAME, ECO_AT1(n), session->devices[i].name);
-        eco_report_set_reading(r, ECO_FIELD_EN_SIBLING_W, ECO_AT1(n), session->devices[i].power_w, 3);
+        eco_report_set_reading(r, ECO_FIELD_EN_SIBLING_W, ECO_AT1(n), session->devices[i].power_w,
+                               3);
         n++;
     }
 }
@@ -161,7 +171,8 @@ static void environment(const eco_session *session, eco_report *r) {
     eco_report_set_reading(r, ECO_FIELD_EN_MEMORY, ECO_TOP, d->memory_bytes, 0);
     eco_report_set_reading(r, ECO_FIELD_EN_SM_MAX, ECO_TOP, d->sm_clock_max_mhz, 0);
     eco_report_set_reading(r, ECO_FIELD_EN_IDLE_BARE, ECO_TOP, session->sensor.idle_bare_w, 3);
-    eco_report_set_reading(r, ECO_FIELD_EN_IDLE_CONTEXT, ECO_TOP, session->sensor.idle_context_w, 3);
+    eco_report_set_reading(r, ECO_FIELD_EN_IDLE_CONTEXT, ECO_TOP, session->sensor.idle_context_w,
+                           3);
     eco_report_set_reading(r, ECO_FIELD_EN_IDLE_LOADED, ECO_TOP, session->sensor.idle_loaded_w, 3);
     eco_report_set_reading(r, ECO_FIELD_EN_TEMP_LOADED, ECO_TOP, session->idle_temp_c, 1);
     if (session->device >= 0 && session->devices[session->device].tenants_known) {
@@ -169,7 +180,8 @@ static void environment(const eco_session *session, eco_report *r) {
                                (int64_t)session->devices[session->device].n_tenants);
     }
     if (session->tenants_after_known) {
-        eco_report_set_integer(r, ECO_FIELD_EN_TENANTS_AFTER, ECO_TOP, (int64_t)session->tenants_after);
+        eco_report_set_integer(r, ECO_FIELD_EN_TENANTS_AFTER, ECO_TOP,
+                               (int64_t)session->tenants_after);
     }
     siblings(session, r);
 }
@@ -213,21 +225,24 @@ static void thermal(const eco_session *session, uint32_t arm, eco_report *r) {
         temperatures_of(&session->arms[arm], &t);
     }
     eco_report_set_string(r, ECO_FIELD_TH_MODE, ECO_TOP, "cold");
-    eco_report_set_string(r, ECO_FIELD_TH_BASIS, ECO_TOP, eco_reading_present(t.start_c) ? "measured" : "unavailable");
+    eco_report_set_string(r, ECO_FIELD_TH_BASIS, ECO_TOP,
+                          eco_reading_present(t.start_c) ? "measured" : "unavailable");
     eco_report_set_integer(r, ECO_FIELD_TH_WARMUP, ECO_TOP, 1);
     eco_report_set_reading(r, ECO_FIELD_TH_COOLDOWN, ECO_TOP,
-                           t.n > 0 && session->meter != NULL ? eco_reading_of(t.cooldown_s / t.n)
-                                                             : eco_reading_absent(ECO_ABSENT_NOT_READ),
+                           t.n > 0 && session->meter != NULL
+                               ? eco_reading_of(t.cooldown_s / t.n)
+                               : eco_reading_absent(ECO_ABSENT_NOT_READ),
                            3);
     eco_report_set_number(r, ECO_FIELD_TH_COOLDOWN_MAX, ECO_TOP, session->plan->cooldown_max_s);
     eco_report_set_reading(r, ECO_FIELD_TH_START, ECO_TOP, t.start_c, 1);
     eco_report_set_reading(r, ECO_FIELD_TH_END, ECO_TOP, t.end_c, 1);
     eco_report_set_reading(r, ECO_FIELD_TH_PEAK, ECO_TOP, t.peak_c, 1);
-    eco_report_set_string(r, ECO_FIELD_TH_ORDER, ECO_TOP, session->plan->shuffle ? "randomized" : "fixed");
+    eco_report_set_string(r, ECO_FIELD_TH_ORDER, ECO_TOP,
+                          session->plan->shuffle ? "randomized" : "fixed");
     eco_report_set_string(r, ECO_FIELD_TH_NOTE, ECO_TOP,
-                          session->plan->shuffle
-                              ? "shuffled in each block from trials.order_seed, each place taken equally often to within one"
-                              : "fixed order, baseline first in each block");
+                          session->plan->shuffle ? "shuffled in each block from trials.order_seed, "
+                                                   "each place taken equally often to within one"
+                                                 : "fixed order, baseline first in each block");
 }
 
 static void meters(const eco_session *session, eco_report *r) {
@@ -257,7 +272,8 @@ static void meters(const eco_session *session, eco_report *r) {
     if (base.counter_to_integral > 0.0) {
         eco_report_set_rounded(r, ECO_FIELD_MT_RATIO, ECO_TOP, base.counter_to_integral, 5);
     }
-    eco_report_set_rounded(r, ECO_FIELD_MT_STALL, ECO_TOP, (double)session->totals.longest_read_ns * 1e-9, 6);
+    eco_report_set_rounded(r, ECO_FIELD_MT_STALL, ECO_TOP,
+                           (double)session->totals.longest_read_ns * 1e-9, 6);
     if (session->sampler_wall_s > 0.0) {
         eco_report_set_rounded(r, ECO_FIELD_MT_CPU, ECO_TOP,
                                (double)session->totals.cpu_ns * 1e-9 / session->sampler_wall_s, 5);
@@ -265,9 +281,10 @@ static void meters(const eco_session *session, eco_report *r) {
     eco_report_set_integer(r, ECO_FIELD_MT_ERRORS, ECO_TOP, (int64_t)session->totals.n_read_errors);
 }
 
-static void traces(const eco_session *session, uint32_t arm, const char *const *sha256, const char *const *files,
-                   eco_report *r) {
-    static const char *const columns[] = {"t_s", "power_w", "energy_j", "tokens", "temp_c", "block", "phase"};
+static void traces(const eco_session *session, uint32_t arm, const char *const *sha256,
+                   const char *const *files, eco_report *r) {
+    static const char *const columns[] = {"t_s",    "power_w", "energy_j", "tokens",
+                                          "temp_c", "block",   "phase"};
     const uint32_t order[2] = {arm, 0};
     eco_report_set_string(r, ECO_FIELD_PT_FORMAT, ECO_TOP, "csv");
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
@@ -279,17 +296,19 @@ static void traces(const eco_session *session, uint32_t arm, const char *const *
         const uint32_t a = order[i];
         const eco_at at = ECO_AT1(i);
         eco_report_set_string(r, ECO_FIELD_PF_ROLE, at, i == 0 ? "primary" : "fp16_baseline");
-        eco_report_set_string(r, ECO_FIELD_PF_PRECISION, at, eco_format_at(session->plan->arms[a])->name);
+        eco_report_set_string(r, ECO_FIELD_PF_PRECISION, at,
+                              eco_format_at(session->plan->arms[a])->name);
         eco_report_set_string(r, ECO_FIELD_PF_FILE, at, files[a]);
         eco_report_set_integer(r, ECO_FIELD_PF_SAMPLES, at, (int64_t)session->arms[a].n_rows);
-        eco_report_set_integer(r, ECO_FIELD_PF_DROPPED, at,
-                               (int64_t)(session->totals.n_dropped + session->totals.n_read_errors));
+        eco_report_set_integer(
+            r, ECO_FIELD_PF_DROPPED, at,
+            (int64_t)(session->totals.n_dropped + session->totals.n_read_errors));
         eco_report_set_string(r, ECO_FIELD_PF_SHA256, at, sha256[a]);
     }
 }
 
-eco_report *ecoi_report_build(const eco_session *session, uint32_t arm, const char *const *trace_sha256,
-                              const char *const *trace_files) {
+eco_report *ecoi_report_build(const eco_session *session, uint32_t arm,
+                              const char *const *trace_sha256, const char *const *trace_files) {
     eco_report *report = eco_report_new();
     if (report == NULL) {
         return NULL;

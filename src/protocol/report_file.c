@@ -30,15 +30,16 @@ eco_status eco_report_load(const char *path, eco_report **out, eco_error *err) {
 static bool beside(const char *path, const char *name, char *out, size_t size) {
     const char *slash = strrchr(path, '/');
     const int folder = slash != NULL ? (int)(slash - path) + 1 : 0;
-    if (name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+    if (name[0] == '\0' || strchr(name, '/') != NULL || strcmp(name, ".") == 0 ||
+        strcmp(name, "..") == 0) {
         return false;
     }
     const int length = snprintf(out, size, "%.*s%s", folder, path, name);
     return length > 0 && (size_t)length < size;
 }
 
-static void read_trace(const eco_report *report, const char *report_path, uint32_t i, eco_trace_text *trace,
-                       char **text, eco_findings *out) {
+static void read_trace(const eco_report *report, const char *report_path, uint32_t i,
+                       eco_trace_text *trace, char **text, eco_findings *out) {
     const char *file = NULL;
     const char *sha256 = NULL;
     char path[4096];
@@ -48,7 +49,8 @@ static void read_trace(const eco_report *report, const char *report_path, uint32
         return;
     }
     if (!beside(report_path, file, path, sizeof path)) {
-        eco_findings_add(out, "power_trace.files[%u].file: a bare file name beside the report is expected", i);
+        eco_findings_add(
+            out, "power_trace.files[%u].file: a bare file name beside the report is expected", i);
         return;
     }
     const eco_file_limits limits = {.size_max = TRACE_BYTES_MAX, .refuse_symlink = true};
@@ -61,16 +63,20 @@ static void read_trace(const eco_report *report, const char *report_path, uint32
     char hex[ECOI_SHA256_HEX_MAX];
     ecoi_sha256_hex(*text, size, hex);
     if (strcmp(hex, sha256) != 0) {
-        eco_findings_add(out, "power_trace.files[%u].sha256: the report says %.64s, the file has %s", i, sha256, hex);
+        eco_findings_add(out,
+                         "power_trace.files[%u].sha256: the report says %.64s, the file has %s", i,
+                         sha256, hex);
         return;
     }
     *trace = (eco_trace_text){.file = file, .text = *text, .length = size};
 }
 
-eco_status eco_report_recompute_file(const eco_report *report, const char *path, eco_findings *out, eco_error *err) {
+eco_status eco_report_recompute_file(const eco_report *report, const char *path, eco_findings *out,
+                                     eco_error *err) {
     const uint32_t n = eco_report_array_size(report, ECO_FIELD_PF_FILE, ECO_TOP);
     if (n == 0 || n > TRACES_MAX) {
-        eco_findings_add(out, "power_trace.files: 1 to %d traces are expected, found %u", TRACES_MAX, n);
+        eco_findings_add(out, "power_trace.files: 1 to %d traces are expected, found %u",
+                         TRACES_MAX, n);
         return ECO_OK;
     }
     eco_trace_text traces[TRACES_MAX] = {{0}};
@@ -87,5 +93,6 @@ eco_status eco_report_recompute_file(const eco_report *report, const char *path,
     for (uint32_t i = 0; i < n; i++) {
         ecoi_free(texts[i]);
     }
-    return out->lines.failed ? eco_error_set(err, ECO_E_NO_MEMORY, 0, "%s: out of memory", path) : ECO_OK;
+    return out->lines.failed ? eco_error_set(err, ECO_E_NO_MEMORY, 0, "%s: out of memory", path)
+                             : ECO_OK;
 }

@@ -43,12 +43,14 @@ static void results(const pair *p) {
     put(r, ECO_FIELD_RE_MJ, ECO_TOP, own->mj_per_token, 3);
     put(r, ECO_FIELD_RE_W, ECO_TOP, own->power_w, 3);
     put(r, ECO_FIELD_RE_TPS, ECO_TOP, own->tokens_per_s, 3);
-    eco_report_set_string(r, ECO_FIELD_RE_BASIS, ECO_TOP, eco_basis_name(energy ? own->energy_basis : ECO_BASIS_UNAVAILABLE));
+    eco_report_set_string(r, ECO_FIELD_RE_BASIS, ECO_TOP,
+                          eco_basis_name(energy ? own->energy_basis : ECO_BASIS_UNAVAILABLE));
     eco_report_set_string(r, ECO_FIELD_RE_TIME_BASIS, ECO_TOP, eco_basis_name(own->time_basis));
     if (p->n_arms == 2) {
         put(r, ECO_FIELD_RE_FP16_MJ, ECO_TOP, p->summary[0].mj_per_token, 3);
         if (compared) {
-            eco_report_set_rounded(r, ECO_FIELD_RE_DELTA, ECO_TOP, eco_pct_of_log(p->ratio.mean), 3);
+            eco_report_set_rounded(r, ECO_FIELD_RE_DELTA, ECO_TOP, eco_pct_of_log(p->ratio.mean),
+                                   3);
         } else {
             eco_report_set_null(r, ECO_FIELD_RE_DELTA, ECO_TOP);
         }
@@ -70,8 +72,10 @@ static void uncertainty(const pair *p) {
     eco_report *r = p->report;
     const eco_mean *m = &p->ratio;
     if (m->n >= 2) {
-        eco_report_set_rounded(r, ECO_FIELD_UN_LO, ECO_TOP, eco_pct_of_log(m->mean - m->half_width), 3);
-        eco_report_set_rounded(r, ECO_FIELD_UN_HI, ECO_TOP, eco_pct_of_log(m->mean + m->half_width), 3);
+        eco_report_set_rounded(r, ECO_FIELD_UN_LO, ECO_TOP, eco_pct_of_log(m->mean - m->half_width),
+                               3);
+        eco_report_set_rounded(r, ECO_FIELD_UN_HI, ECO_TOP, eco_pct_of_log(m->mean + m->half_width),
+                               3);
         eco_report_set_rounded(r, ECO_FIELD_UN_HALF, ECO_TOP, m->half_width, 6);
         eco_report_set_rounded(r, ECO_FIELD_UN_SD, ECO_TOP, m->sd, 6);
     } else {
@@ -80,20 +84,21 @@ static void uncertainty(const pair *p) {
     }
     eco_report_set_rounded(r, ECO_FIELD_UN_MEAN, ECO_TOP, m->mean, 6);
     eco_report_set_integer(r, ECO_FIELD_UN_N, ECO_TOP, m->n);
-    eco_report_set_string(r, ECO_FIELD_UN_METHOD, ECO_TOP,
-                          "Student's t on the paired log-ratios, back-transformed; n = 1 has no interval");
-    const eco_uncertainty_input input = {.n_blocks = p->n_pairs,
-                                         .seconds = fmin(p->summary[0].seconds_min, p->summary[1].seconds_min),
-                                         .edge_half_width_s =
-                                             fmax(p->summary[0].edge_half_width_s, p->summary[1].edge_half_width_s),
-                                         .tokens_arm = p->summary[1].tokens_mean,
-                                         .tokens_baseline = p->summary[0].tokens_mean,
-                                         .power_arm_w = p->summary[1].power_w,
-                                         .power_baseline_w = p->summary[0].power_w,
-                                         .counter_integral_arm = p->summary[1].counter_to_integral,
-                                         .counter_integral_baseline = p->summary[0].counter_to_integral,
-                                         .drift_log = eco_drift_of(p->log_ratios, p->n_pairs),
-                                         .has_counter = p->session->meter_info.energy_field != NULL};
+    eco_report_set_string(
+        r, ECO_FIELD_UN_METHOD, ECO_TOP,
+        "Student's t on the paired log-ratios, back-transformed; n = 1 has no interval");
+    const eco_uncertainty_input input = {
+        .n_blocks = p->n_pairs,
+        .seconds = fmin(p->summary[0].seconds_min, p->summary[1].seconds_min),
+        .edge_half_width_s = fmax(p->summary[0].edge_half_width_s, p->summary[1].edge_half_width_s),
+        .tokens_arm = p->summary[1].tokens_mean,
+        .tokens_baseline = p->summary[0].tokens_mean,
+        .power_arm_w = p->summary[1].power_w,
+        .power_baseline_w = p->summary[0].power_w,
+        .counter_integral_arm = p->summary[1].counter_to_integral,
+        .counter_integral_baseline = p->summary[0].counter_to_integral,
+        .drift_log = eco_drift_of(p->log_ratios, p->n_pairs),
+        .has_counter = p->session->meter_info.energy_field != NULL};
     const eco_uncertainty u = eco_uncertainty_of(&input);
     eco_report_set_rounded(r, ECO_FIELD_UX_PCT, ECO_TOP, 100.0 * u.expanded_ratio, 4);
     eco_report_set_rounded(r, ECO_FIELD_UX_ABS_PCT, ECO_TOP, 100.0 * u.expanded_absolute, 4);
@@ -143,7 +148,8 @@ static void one_window(const pair *p, const eco_window *w, eco_at at) {
     if (!metered) {
         return;
     }
-    if (f->has_counter && eco_reading_present(p->session->sensor.counter_period_s) && tick_s > 0.0) {
+    if (f->has_counter && eco_reading_present(p->session->sensor.counter_period_s) &&
+        tick_s > 0.0) {
         eco_report_set_rounded(r, ECO_FIELD_WI_TICKS, at, f->seconds / tick_s, 1);
     }
     eco_report_set_rounded(r, ECO_FIELD_WI_UT, at, w->edge_half_width_s, 6);
@@ -188,7 +194,8 @@ static void one_arm(const pair *p, uint32_t i) {
     put(r, ECO_FIELD_AR_W, at, s->power_w, 3);
     const eco_reading idle_w = p->session->sensor.idle_loaded_w;
     if (s->mj_per_token > 0.0 && eco_reading_present(idle_w)) {
-        eco_report_set_rounded(r, ECO_FIELD_AR_NET_MJ, at, s->mj_per_token - idle_w.value / s->tokens_per_s * 1e3, 3);
+        eco_report_set_rounded(r, ECO_FIELD_AR_NET_MJ, at,
+                               s->mj_per_token - idle_w.value / s->tokens_per_s * 1e3, 3);
     }
     extra_energies(p, i, arm);
     put(r, ECO_FIELD_AR_WEIGHT_BYTES, at, (double)arm->info.weight_bytes, 0);
@@ -220,7 +227,9 @@ static void bound_arm(pair *p, uint32_t i) {
     const eco_arm_summary *s = &p->summary[i];
     const eco_session_arm *arm = &session->arms[p->order[i]];
     const double position = arm->workload.n_prompt + arm->workload.n_tokens / 2.0;
-    p->bytes[i] = eco_model_token_bytes(session->plan->shape, arm->format, arm->workload.head, position).total;
+    p->bytes[i] =
+        eco_model_token_bytes(session->plan->shape, arm->format, arm->workload.head, position)
+            .total;
     const eco_bound_input input = {
         .bytes_per_token = p->bytes[i],
         .token_s = s->tokens_per_s > 0.0 ? 1.0 / s->tokens_per_s : 0.0,
@@ -248,7 +257,8 @@ static void explain(pair *p) {
         const eco_at at = ECO_AT1(i);
         eco_report_set_string(r, ECO_FIELD_EA_PRECISION, at, arm_name(p, i));
         eco_report_set_rounded(r, ECO_FIELD_EA_BYTES, at, p->bytes[i], 0);
-        put(r, ECO_FIELD_EA_TOKEN_US, at, p->summary[i].tokens_per_s > 0 ? 1e6 / p->summary[i].tokens_per_s : 0, 3);
+        put(r, ECO_FIELD_EA_TOKEN_US, at,
+            p->summary[i].tokens_per_s > 0 ? 1e6 / p->summary[i].tokens_per_s : 0, 3);
         put(r, ECO_FIELD_EA_ROOF_US, at, b->roofline_s * 1e6, 3);
         put(r, ECO_FIELD_EA_ROOF_MJ, at, b->roofline_j * 1e3, 3);
         put(r, ECO_FIELD_EA_BW_SHARE, at, b->bandwidth_share, 4);
@@ -260,9 +270,10 @@ static void explain(pair *p) {
     const eco_arm_summary *base = &p->summary[0];
     const eco_arm_summary *own = &p->summary[p->n_arms - 1];
     if (p->n_arms == 2 && p->n_pairs > 0 && base->power_w > 0.0 && own->tokens_per_s > 0.0) {
-        eco_explain_why(&p->bounds[0], &p->bounds[1], arm_name(p, 0), arm_name(p, 1), eco_pct_of_log(p->ratio.mean),
-                        p->bytes[1] / p->bytes[0], base->tokens_per_s / own->tokens_per_s,
-                        own->power_w / base->power_w, &text);
+        eco_explain_why(&p->bounds[0], &p->bounds[1], arm_name(p, 0), arm_name(p, 1),
+                        eco_pct_of_log(p->ratio.mean), p->bytes[1] / p->bytes[0],
+                        base->tokens_per_s / own->tokens_per_s, own->power_w / base->power_w,
+                        &text);
         eco_report_set_string(r, ECO_FIELD_EX_WHY, ECO_TOP, text.data);
     }
     eco_text_free(&text);
@@ -274,7 +285,11 @@ static void explain(pair *p) {
 }
 
 void ecoi_report_results(const eco_session *session, uint32_t arm, eco_report *report) {
-    pair p = {.report = report, .session = session, .arm = arm, .order = {0, arm}, .n_arms = arm == 0 ? 1 : 2};
+    pair p = {.report = report,
+              .session = session,
+              .arm = arm,
+              .order = {0, arm},
+              .n_arms = arm == 0 ? 1 : 2};
     for (uint32_t i = 0; i < p.n_arms; i++) {
         p.summary[i] = ecoi_arm_summary(session, p.order[i]);
     }

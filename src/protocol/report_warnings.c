@@ -19,7 +19,8 @@ static const double TOKENS_MIN = 10.0;
 
 static void warn_device(const eco_session *session, eco_report *r) {
     const eco_device_record *device = &session->meter_info.device;
-    const eco_idle_device *scanned = session->device >= 0 ? &session->devices[session->device] : NULL;
+    const eco_idle_device *scanned =
+        session->device >= 0 ? &session->devices[session->device] : NULL;
     char detail[160];
     const bool before = scanned != NULL && scanned->tenants_known && scanned->n_tenants > 0;
     /* Seen from another process namespace this very process is one of those found after the run. */
@@ -29,7 +30,8 @@ static void warn_device(const eco_session *session, eco_report *r) {
                  session->tenants_after_known ? session->tenants_after : 0);
         eco_report_warn(r, ECO_WARNING_CONTENDED, detail);
     }
-    if (eco_reading_present(device->persistence_enabled) && device->persistence_enabled.value < 0.5) {
+    if (eco_reading_present(device->persistence_enabled) &&
+        device->persistence_enabled.value < 0.5) {
         eco_report_warn(r, ECO_WARNING_PERSISTENCE_OFF, NULL);
     }
     if (eco_reading_present(device->mig_enabled) && device->mig_enabled.value > 0.5) {
@@ -52,20 +54,23 @@ static void warn_device(const eco_session *session, eco_report *r) {
     }
 }
 
-static void warn_window(const eco_session *session, const eco_session_arm *arm, const eco_window *w, eco_report *r) {
+static void warn_window(const eco_session *session, const eco_session_arm *arm, const eco_window *w,
+                        eco_report *r) {
     char detail[160];
     const char *name = eco_format_at(arm->format)->name;
     const eco_window_figures *f = &w->figures;
     if (f->counter_to_integral > 0.0 && fabs(f->counter_to_integral - 1.0) > DISAGREE) {
-        snprintf(detail, sizeof detail, "%s %s block %d: ratio %.3f", name, eco_phase_name(w->phase), w->block,
-                 f->counter_to_integral);
+        snprintf(detail, sizeof detail, "%s %s block %d: ratio %.3f", name,
+                 eco_phase_name(w->phase), w->block, f->counter_to_integral);
         eco_report_warn(r, ECO_WARNING_COUNTER_INTEGRAL, detail);
     }
     if (w->stats.counter_stepped_back) {
         eco_report_warn(r, ECO_WARNING_COUNTER_RESET, name);
     }
-    if (session->meter != NULL && (double)w->stats.longest_gap_ns * 1e-9 > GAP_PERIODS * SAMPLE_PERIOD_S) {
-        snprintf(detail, sizeof detail, "%s block %d: %.2f s", name, w->block, (double)w->stats.longest_gap_ns * 1e-9);
+    if (session->meter != NULL &&
+        (double)w->stats.longest_gap_ns * 1e-9 > GAP_PERIODS * SAMPLE_PERIOD_S) {
+        snprintf(detail, sizeof detail, "%s block %d: %.2f s", name, w->block,
+                 (double)w->stats.longest_gap_ns * 1e-9);
         eco_report_warn(r, ECO_WARNING_SAMPLE_GAP, detail);
     }
     if ((w->stats.throttle_seen & (ECO_THROTTLE_THERMAL | ECO_THROTTLE_POWER_BRAKE)) != 0) {
@@ -99,12 +104,14 @@ static void warn_arm(const eco_session *session, uint32_t index, eco_report *r) 
     const eco_arm_summary s = ecoi_arm_summary(session, index);
     if (s.clock_lo_mhz > 0.0 && s.clock_hi_mhz / s.clock_lo_mhz - 1.0 > CLOCKS_MOVED) {
         char detail[160];
-        snprintf(detail, sizeof detail, "%s: %.0f to %.0f MHz", eco_format_at(arm->format)->name, s.clock_lo_mhz,
-                 s.clock_hi_mhz);
+        snprintf(detail, sizeof detail, "%s: %.0f to %.0f MHz", eco_format_at(arm->format)->name,
+                 s.clock_lo_mhz, s.clock_hi_mhz);
         eco_report_warn(r, ECO_WARNING_CLOCKS_MOVED, detail);
     }
     const double position = arm->workload.n_prompt + arm->workload.n_tokens / 2.0;
-    const double bytes = eco_model_token_bytes(session->plan->shape, arm->format, arm->workload.head, position).total;
+    const double bytes =
+        eco_model_token_bytes(session->plan->shape, arm->format, arm->workload.head, position)
+            .total;
     const eco_bound_input input = {.bytes_per_token = bytes,
                                    .mj_per_token = s.mj_per_token,
                                    .read_j_per_byte = session->ceilings.read_j_per_byte};
@@ -116,8 +123,9 @@ static void warn_arm(const eco_session *session, uint32_t index, eco_report *r) 
 static void warn_run(const eco_session *session, eco_report *r) {
     if (session->partial) {
         char detail[ECO_ERROR_MESSAGE_MAX + 64];
-        snprintf(detail, sizeof detail, "%u of %u blocks%s%s", session->blocks_finished, session->plan->n_blocks,
-                 session->fault.message[0] != '\0' ? ": " : "", session->fault.message);
+        snprintf(detail, sizeof detail, "%u of %u blocks%s%s", session->blocks_finished,
+                 session->plan->n_blocks, session->fault.message[0] != '\0' ? ": " : "",
+                 session->fault.message);
         eco_report_warn(r, ECO_WARNING_PARTIAL, detail);
     }
     if (session->fault.code == ECO_E_DEVICE_LOST) {

@@ -11,18 +11,21 @@
 
 #include <math.h>
 
-static const double PROGRESS_TIMEOUT_S = 180.0; /* a load that finishes nothing for so long is broken */
+static const double PROGRESS_TIMEOUT_S =
+    180.0; /* a load that finishes nothing for so long is broken */
 static const double READ_WATCH_S = 1.7;
 static const double READ_WINDOW_S = 1.5;
 static const double LAUNCH_S = 0.3;
 static const int64_t STEP_NS = 2000000;
+static const int64_t POWER_AFTER_NS = 500000000; /* ten sampling periods */
 
 /* A sensor's joules are measured; a replay's never are. Time comes from the one clock. */
 static eco_basis energy_basis_of(const eco_session *session) {
     if (session->meter == NULL) {
         return ECO_BASIS_UNAVAILABLE;
     }
-    return session->meter_info.source == ECO_SOURCE_SENSOR ? ECO_BASIS_MEASURED : ECO_BASIS_REPLAYED;
+    return session->meter_info.source == ECO_SOURCE_SENSOR ? ECO_BASIS_MEASURED
+                                                           : ECO_BASIS_REPLAYED;
 }
 
 static uint64_t progress_of(const eco_session_arm *arm) {
@@ -37,7 +40,8 @@ eco_status ecoi_rows_keep(eco_session *session, uint32_t index, eco_error *err) 
         const size_t capacity = (arm->n_rows + n) * 2;
         eco_sample *larger = ecoi_realloc(arm->rows, capacity * sizeof *larger);
         if (larger == NULL) {
-            return eco_error_set(err, ECO_E_NO_MEMORY, 0, "trace: out of memory for %zu rows", capacity);
+            return eco_error_set(err, ECO_E_NO_MEMORY, 0, "trace: out of memory for %zu rows",
+                                 capacity);
         }
         arm->rows = larger;
         arm->capacity_rows = capacity;
@@ -50,7 +54,7 @@ eco_status ecoi_rows_keep(eco_session *session, uint32_t index, eco_error *err) 
 }
 
 /* Until the first unit is done and the ramp is over. Gives the units a second seen meanwhile. */
-static eco_status wait_ramp(const eco_session *session, const eco_session_arm *arm, const eco_load *load,
+static eco_status wait_ramp(const eco_session_arm *arm, const eco_load *load, double ramp_s,
                             double *units_per_s, eco_error *err) {
     const int64_t start_ns = ecoi_now_ns();
     int64_t first_ns = 0;
@@ -62,18 +66,20 @@ static eco_status wait_ramp(const eco_session *session, const eco_session_arm *a
             return eco_error_set(err, ECO_E_INTERRUPTED, 0, "interrupted");
         }
         if (ecoi_load_ended(load)) {
-            return eco_error_set(err, ECO_E_FAILED, 0, "the engine stopped before the window opened");
+            return eco_error_set(err, ECO_E_FAILED, 0,
+                                 "the engine stopped before the window opened");
         }
         if (units > 0 && first_ns == 0) {
             first_ns = now_ns;
             first = units;
         }
-        if (first_ns != 0 && (double)(now_ns - first_ns) * 1e-9 >= session->plan->ramp_s) {
+        if (first_ns != 0 && (double)(now_ns - first_ns) * 1e-9 >= ramp_s) {
             *units_per_s = (double)(units - first) * 1e9 / (double)(now_ns - first_ns);
             return ECO_OK;
         }
         if (first_ns == 0 && (double)(now_ns - start_ns) * 1e-9 > PROGRESS_TIMEOUT_S) {
-            return eco_error_set(err, ECO_E_TIMEOUT, 0, "the engine finished no unit of work in %.0f s",
+            return eco_error_set(err, ECO_E_TIMEOUT, 0,
+                                 "the engine finished no unit of work in %.0f s",
                                  PROGRESS_TIMEOUT_S);
         }
         ecoi_sleep_until_ns(now_ns + STEP_NS);
@@ -83,13 +89,39 @@ static eco_status wait_ramp(const eco_session *session, const eco_session_arm *a
 typedef struct hold {
     int32_t block;
     eco_phase phase;
-    double seconds, unit_period, units_per_s;
+    double ramp_s, seconds, unit_period, units_per_s;
 } hold;
 
+/* The power reading has forgotten the time before the load: its rise or averaging window, and two ticks. */
+static double ramp_of(const eco_session *session) {
+    const eco_reading rise_s = session->sensor.power_rise_s;
+    const eco_reading tick_s = session->sensor.counter_period_s;
+    const double needed_s = (eco_reading_present(rise_s) ? rise_s.value : 0.0) +
+                            2.0 * (eco_reading_present(tick_s) ? tick_s.value : 0.0);
+    return fmax(session->plan->ramp_s, needed_s);
+}
+
+/* A power sample past the closing edge, the load still on: the integral's last piece needs it. */
+static void wait_power_after(const eco_session *session, int64_t edge_ns) {
+    const int64_t give_up_ns = ecoi_now_ns() + POWER_AFTER_NS;
+    while (session->meter != NULL && ecoi_now_ns() < give_up_ns) {
+        size_t n = 0;
+        const eco_sample *rows = ecoi_sampler_rows(session->sampler, &n);
+        for (size_t i = n; i > 0 && rows[i - 1].t_ns > edge_ns; i--) {
+            if (eco_reading_present(rows[i - 1].power_w)) {
+                return;
+            }
+        }
+        ecoi_sleep_until_ns(ecoi_now_ns() + STEP_NS);
+    }
+}
+
 /* Opens at a tick, closes at a tick; nothing is allocated, logged or locked in between. */
-static eco_status hold_window(eco_session *session, const hold *h, eco_window *out, eco_error *err) {
-    const double tick_s =
-        eco_reading_present(session->sensor.counter_period_s) ? session->sensor.counter_period_s.value : 0.0;
+static eco_status hold_window(eco_session *session, const hold *h, eco_window *out,
+                              eco_error *err) {
+    const double tick_s = eco_reading_present(session->sensor.counter_period_s)
+                              ? session->sensor.counter_period_s.value
+                              : 0.0;
     eco_edge_request request = {.block = h->block,
                                 .phase = h->phase,
                                 .after = ECO_PHASE_RAMP,
@@ -115,12 +147,15 @@ static eco_status hold_window(eco_session *session, const hold *h, eco_window *o
     if (status != ECO_OK) {
         return status;
     }
+    wait_power_after(session, close.t_ns);
     if (ecoi_alloc_violations() != 0) {
-        return eco_error_set(err, ECO_E_FAILED, 0, "%zu allocations were made inside a window (a fault of this program)",
+        return eco_error_set(err, ECO_E_FAILED, 0,
+                             "%zu allocations were made inside a window (a fault of this program)",
                              ecoi_alloc_violations());
     }
     ecoi_sampler_stats(session->sampler, &out->stats);
-    out->edge_half_width_s = (double)(open.u_t_ns > close.u_t_ns ? open.u_t_ns : close.u_t_ns) * 1e-9;
+    out->edge_half_width_s =
+        (double)(open.u_t_ns > close.u_t_ns ? open.u_t_ns : close.u_t_ns) * 1e-9;
     return ECO_OK;
 }
 
@@ -140,12 +175,12 @@ static eco_phase phase_of(eco_work_kind kind) {
 }
 
 /* The load is running: ramp, window, stop, rows. A fault of the load outranks what it did to the window. */
-static eco_status window_under_load(eco_session *session, uint32_t index, eco_load *load, hold *h, eco_window *out,
-                                    eco_error *err) {
+static eco_status window_under_load(eco_session *session, uint32_t index, eco_load *load, hold *h,
+                                    eco_window *out, eco_error *err) {
     eco_session_arm *arm = &session->arms[index];
     ecoi_sampler_mark(session->sampler, h->block, ECO_PHASE_RAMP);
     ecoi_sampler_follow(session->sampler, arm->info.progress);
-    eco_status status = wait_ramp(session, arm, load, &h->units_per_s, err);
+    eco_status status = wait_ramp(arm, load, h->ramp_s, &h->units_per_s, err);
     if (status == ECO_OK) {
         status = hold_window(session, h, out, err);
     }
@@ -174,21 +209,25 @@ static eco_status window_under_load(eco_session *session, uint32_t index, eco_lo
 }
 
 /* From the rows as printed, so that the trace alone gives the same numbers. */
-static eco_status conclude(const eco_session *session, uint32_t index, const hold *h, eco_window *out, eco_error *err) {
+static eco_status conclude(const eco_session *session, uint32_t index, const hold *h,
+                           eco_window *out, eco_error *err) {
     const eco_session_arm *arm = &session->arms[index];
     out->block = h->block;
     out->phase = h->phase;
-    if (!eco_window_figures_of(arm->rows, arm->n_rows, h->block, h->phase, session->meter == NULL, &out->figures)) {
+    if (!eco_window_figures_of(arm->rows, arm->n_rows, h->block, h->phase, session->meter == NULL,
+                               &out->figures)) {
         return eco_error_set(err, ECO_E_FAILED, 0, "%s, block %d: the window holds no usable %s",
                              eco_format_at(arm->format)->name, h->block,
-                             session->meter == NULL ? "time and tokens" : "energy, time and tokens");
+                             session->meter == NULL ? "time and tokens"
+                                                    : "energy, time and tokens");
     }
     out->energy_basis = energy_basis_of(session);
     out->time_basis = ECO_BASIS_MEASURED;
     return ECO_OK;
 }
 
-eco_status ecoi_window_run(eco_session *session, const eco_window_request *request, eco_window *out, eco_error *err) {
+eco_status ecoi_window_run(eco_session *session, const eco_window_request *request, eco_window *out,
+                           eco_error *err) {
     *out = (eco_window){.order = request->order};
     ECO_TRY(ecoi_arm_ready(session, request->arm, err));
     eco_session_arm *arm = &session->arms[request->arm];
@@ -203,6 +242,7 @@ eco_status ecoi_window_run(eco_session *session, const eco_window_request *reque
     ECO_TRY(ecoi_load_start(arm->arm, request->kind, 0, &load, err));
     hold h = {.block = request->block,
               .phase = phase_of(request->kind),
+              .ramp_s = ramp_of(session),
               .seconds = request->seconds,
               .unit_period = request->kind == ECO_WORK_GENERATION
                                  ? (double)arm->workload.n_prompt + arm->workload.n_tokens

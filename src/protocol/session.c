@@ -22,7 +22,9 @@ void ecoi_session_say(const eco_session *session, const char *format, ...) {
     session->hooks->progress(session->hooks->user, line);
 }
 
-bool ecoi_session_interrupted(void) { return *ecoi_interrupted() != 0; }
+bool ecoi_session_interrupted(void) {
+    return *ecoi_interrupted() != 0;
+}
 
 void ecoi_session_close(eco_session *session) {
     if (session == NULL) {

@@ -85,8 +85,9 @@ typedef struct eco_session {
 } eco_session;
 
 /* devices.c */
-void ecoi_devices_scan(eco_session *session);                                   /* before the engine opens */
-ECO_NODISCARD eco_status ecoi_devices_claim(eco_session *session, eco_error *err); /* after: meter, boundary, tenants */
+void ecoi_devices_scan(eco_session *session); /* before the engine opens */
+ECO_NODISCARD eco_status ecoi_devices_claim(eco_session *session,
+                                            eco_error *err); /* after: meter, boundary, tenants */
 void ecoi_devices_after(eco_session *session);
 eco_reading ecoi_idle_power(eco_meter *meter, uint32_t n_reads);
 
@@ -97,10 +98,12 @@ ECO_NODISCARD eco_status ecoi_arm_ready(eco_session *session, uint32_t index, ec
 /* characterize.c */
 /* Watches the meter for 0.3 s at rest, starts a memory-reading load, watches it for `seconds`, and leaves it running
  * in *load (the caller stops it). Fills session->sensor. The sampler is not open yet. */
-ECO_NODISCARD eco_status ecoi_sensor_watch(eco_session *session, double seconds, eco_load **load, eco_error *err);
+ECO_NODISCARD eco_status ecoi_sensor_watch(eco_session *session, double seconds, eco_load **load,
+                                           eco_error *err);
 
 /* cooldown.c */
-void ecoi_idle_loaded(eco_session *session); /* model-loaded idle, settled if it can; the sampler is not open yet */
+void ecoi_idle_loaded(
+    eco_session *session); /* model-loaded idle, settled if it can; the sampler is not open yet */
 void ecoi_cooldown(eco_session *session, double *seconds, bool *reached);
 
 /* run.c */
@@ -112,19 +115,21 @@ typedef struct eco_window_request {
     double seconds;
     bool cool; /* cool down before */
 } eco_window_request;
-ECO_NODISCARD eco_status ecoi_window_run(eco_session *session, const eco_window_request *request, eco_window *out,
-                                         eco_error *err);
+ECO_NODISCARD eco_status ecoi_window_run(eco_session *session, const eco_window_request *request,
+                                         eco_window *out, eco_error *err);
 ECO_NODISCARD eco_status ecoi_ceilings_probe(eco_session *session, eco_error *err);
 /* Copies the sampler's rows to the arm's trace, as printed, and clears the sampler. */
 ECO_NODISCARD eco_status ecoi_rows_keep(eco_session *session, uint32_t arm, eco_error *err);
 
 /* report_build.c, output.c */
-eco_report *ecoi_report_build(const eco_session *session, uint32_t arm, const char *const *trace_sha256,
-                              const char *const *trace_files);
-ECO_NODISCARD eco_status ecoi_output_write(const eco_session *session, eco_measure_result *result, eco_error *err);
+eco_report *ecoi_report_build(const eco_session *session, uint32_t arm,
+                              const char *const *trace_sha256, const char *const *trace_files);
+ECO_NODISCARD eco_status ecoi_output_write(const eco_session *session, eco_measure_result *result,
+                                           eco_error *err);
 
 /* session.c */
-void ecoi_session_say(const eco_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ecoi_session_say(const eco_session *session, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 bool ecoi_session_interrupted(void);
 void ecoi_session_close(eco_session *session);
 

@@ -33,7 +33,8 @@ eco_arm_summary ecoi_arm_summary(const eco_session *session, uint32_t index) {
     double watts[ECO_BLOCKS_MAX];
     double ratios[ECO_BLOCKS_MAX];
     for (uint32_t block = 1; block <= session->blocks_finished; block++) {
-        const eco_window *window = ecoi_window_find(&session->arms[index], (int32_t)block, ECO_PHASE_DECODE);
+        const eco_window *window =
+            ecoi_window_find(&session->arms[index], (int32_t)block, ECO_PHASE_DECODE);
         if (window == NULL) {
             continue;
         }
@@ -51,8 +52,10 @@ eco_arm_summary ecoi_arm_summary(const eco_session *session, uint32_t index) {
         out.seconds_min = out.n == 0 ? f->seconds : fmin(out.seconds_min, f->seconds);
         out.edge_half_width_s = fmax(out.edge_half_width_s, window->edge_half_width_s);
         out.throttle |= window->stats.throttle_seen;
-        out.energy_basis = out.n == 0 ? window->energy_basis : eco_basis_weaker(out.energy_basis, window->energy_basis);
-        out.time_basis = out.n == 0 ? window->time_basis : eco_basis_weaker(out.time_basis, window->time_basis);
+        out.energy_basis = out.n == 0 ? window->energy_basis
+                                      : eco_basis_weaker(out.energy_basis, window->energy_basis);
+        out.time_basis =
+            out.n == 0 ? window->time_basis : eco_basis_weaker(out.time_basis, window->time_basis);
         widen_clocks(&out, &window->stats);
         out.n++;
     }
@@ -73,9 +76,12 @@ eco_arm_summary ecoi_arm_summary(const eco_session *session, uint32_t index) {
 uint32_t ecoi_log_ratios(const eco_session *session, uint32_t index, double out[ECO_BLOCKS_MAX]) {
     uint32_t n = 0;
     for (uint32_t block = 1; block <= session->blocks_finished; block++) {
-        const eco_window *base = ecoi_window_find(&session->arms[0], (int32_t)block, ECO_PHASE_DECODE);
-        const eco_window *arm = ecoi_window_find(&session->arms[index], (int32_t)block, ECO_PHASE_DECODE);
-        if (base != NULL && arm != NULL && base->figures.mj_per_token > 0.0 && arm->figures.mj_per_token > 0.0) {
+        const eco_window *base =
+            ecoi_window_find(&session->arms[0], (int32_t)block, ECO_PHASE_DECODE);
+        const eco_window *arm =
+            ecoi_window_find(&session->arms[index], (int32_t)block, ECO_PHASE_DECODE);
+        if (base != NULL && arm != NULL && base->figures.mj_per_token > 0.0 &&
+            arm->figures.mj_per_token > 0.0) {
             out[n++] = log(arm->figures.mj_per_token / base->figures.mj_per_token);
         }
     }

@@ -8,7 +8,7 @@
 #include "protocol/session.h"
 
 typedef struct eco_arm_summary {
-    uint32_t n; /* decode windows in finished blocks */
+    uint32_t n;                                 /* decode windows in finished blocks */
     double mj_per_token, tokens_per_s, power_w; /* geometric means; 0 = none */
     eco_mean log_mj;
     double counter_to_integral; /* geometric mean, 0 = unknown */

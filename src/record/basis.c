@@ -39,7 +39,9 @@ eco_reading eco_reading_absent(eco_absence why) {
     return (eco_reading){.value = 0, .absence = why == ECO_PRESENT ? ECO_ABSENT_FAILED : why};
 }
 
-bool eco_reading_present(eco_reading reading) { return reading.absence == ECO_PRESENT; }
+bool eco_reading_present(eco_reading reading) {
+    return reading.absence == ECO_PRESENT;
+}
 
 static const char *const basis_names[] = {
     [ECO_BASIS_UNAVAILABLE] = "unavailable",   [ECO_BASIS_MODELLED] = "modelled",
@@ -65,7 +67,9 @@ bool eco_basis_parse(const char *name, eco_basis *out) {
     return false;
 }
 
-eco_basis eco_basis_weaker(eco_basis a, eco_basis b) { return a < b ? a : b; }
+eco_basis eco_basis_weaker(eco_basis a, eco_basis b) {
+    return a < b ? a : b;
+}
 
 const char *eco_boundary_kind_name(eco_boundary_kind kind) {
     switch (kind) {
@@ -106,11 +110,16 @@ bool eco_boundary_contains(const eco_boundary *meter, const eco_boundary *work) 
 }
 
 static const char *const phase_names[ECO_PHASE_COUNT] = {
-    [ECO_PHASE_IDLE_BARE] = "idle_bare",     [ECO_PHASE_IDLE_CONTEXT] = "idle_context",
-    [ECO_PHASE_IDLE_LOADED] = "idle_loaded", [ECO_PHASE_LOAD] = "load",
-    [ECO_PHASE_PROBE] = "probe",             [ECO_PHASE_BURN_IN] = "burn_in",
-    [ECO_PHASE_COOLDOWN] = "cooldown",       [ECO_PHASE_RAMP] = "ramp",
-    [ECO_PHASE_DECODE] = "decode",           [ECO_PHASE_GENERATION] = "generation",
+    [ECO_PHASE_IDLE_BARE] = "idle_bare",
+    [ECO_PHASE_IDLE_CONTEXT] = "idle_context",
+    [ECO_PHASE_IDLE_LOADED] = "idle_loaded",
+    [ECO_PHASE_LOAD] = "load",
+    [ECO_PHASE_PROBE] = "probe",
+    [ECO_PHASE_BURN_IN] = "burn_in",
+    [ECO_PHASE_COOLDOWN] = "cooldown",
+    [ECO_PHASE_RAMP] = "ramp",
+    [ECO_PHASE_DECODE] = "decode",
+    [ECO_PHASE_GENERATION] = "generation",
     [ECO_PHASE_PREFILL] = "prefill",
 };
 

@@ -7,13 +7,13 @@
 #include <assert.h>
 
 static const eco_field_info field_rows[ECO_FIELD_COUNT] = {
-#define ECO_FIELD(id_, path_, type_, unit_, since_, required_, meaning_)                           \
-    [ECO_FIELD_##id_] = {.id = #id_,                                                               \
-                         .path = path_,                                                            \
-                         .unit = unit_,                                                            \
-                         .since = since_,                                                          \
-                         .meaning = meaning_,                                                      \
-                         .type = type_,                                                            \
+#define ECO_FIELD(id_, path_, type_, unit_, since_, required_, meaning_) \
+    [ECO_FIELD_##id_] = {.id = #id_,                                     \
+                         .path = path_,                                  \
+                         .unit = unit_,                                  \
+                         .since = since_,                                \
+                         .meaning = meaning_,                            \
+                         .type = type_,                                  \
                          .required = required_},
 #include "ecocompute/fields.def"
 #undef ECO_FIELD

@@ -87,7 +87,8 @@ typedef struct cell {
 } cell;
 
 static eco_status fail(const parser *in, const char *what, const char *message) {
-    return eco_error_set(in->err, ECO_E_PARSE, 0, "%s:%zu: %s%s", in->name, in->line, what, message);
+    return eco_error_set(in->err, ECO_E_PARSE, 0, "%s:%zu: %s%s", in->name, in->line, what,
+                         message);
 }
 
 /* Seconds with at most nine decimals, exactly; no binary fraction comes between. */
@@ -203,8 +204,9 @@ static eco_status parse_lines(parser *in, const char *text, size_t length, eco_s
         const char *const end = memchr(line, '\n', look);
         in->line++;
         if (end == NULL) {
-            return fail(in, "", left > ECO_TRACE_LINE_MAX ? "line longer than 256 bytes"
-                                                          : "the last line is cut: no line feed");
+            return fail(in, "",
+                        left > ECO_TRACE_LINE_MAX ? "line longer than 256 bytes"
+                                                  : "the last line is cut: no line feed");
         }
         const size_t n = (size_t)(end - line);
         if (in->line == 1) {
@@ -229,7 +231,8 @@ eco_status eco_trace_parse(const char *text, size_t length, const char *name, ec
         return fail(&in, "", "the file is empty");
     }
     if (n_lines > (size_t)ECO_TRACE_ROWS_MAX + 1) {
-        return eco_error_set(err, ECO_E_RANGE, 0, "%s: more than %d rows", name, ECO_TRACE_ROWS_MAX);
+        return eco_error_set(err, ECO_E_RANGE, 0, "%s: more than %d rows", name,
+                             ECO_TRACE_ROWS_MAX);
     }
     eco_sample *const parsed = ecoi_calloc(n_lines + 1, sizeof *parsed);
     if (parsed == NULL) {

@@ -7,9 +7,9 @@
 #include <assert.h>
 
 static const eco_warning_info warning_rows[ECO_WARNING_COUNT] = {
-#define ECO_WARNING(id_, code_, invalidates_, text_, advice_)                                      \
-    [ECO_WARNING_##id_] = {                                                                        \
-        .code = code_, .text = text_, .advice = advice_, .invalidates = invalidates_},
+#define ECO_WARNING(id_, code_, invalidates_, text_, advice_) \
+    [ECO_WARNING_##                                           \
+        id_] = {.code = code_, .text = text_, .advice = advice_, .invalidates = invalidates_},
 #include "ecocompute/warnings.def"
 #undef ECO_WARNING
 };

@@ -10,9 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-static const double BANDWIDTH_BOUND = 0.6; /* share of the probed bandwidth from which an arm is called bound by it */
-static const double ACCOUNTED = 0.75;      /* bytes and launches together explain the time from here on */
-static const double FLOOR_SLACK = 0.9;     /* the floor itself is n = 1 */
+static const double BANDWIDTH_BOUND =
+    0.6; /* share of the probed bandwidth from which an arm is called bound by it */
+static const double ACCOUNTED =
+    0.75; /* bytes and launches together explain the time from here on */
+static const double FLOOR_SLACK = 0.9; /* the floor itself is n = 1 */
 
 static const char *bound_name(const eco_bound_input *input, const eco_bound *bound) {
     if (input->throttled) {
@@ -49,15 +51,18 @@ eco_bound eco_explain_bound(const eco_bound_input *input) {
     return out;
 }
 
-static const char *more_or_less(double ratio) { return ratio < 1.0 ? "less" : "more"; }
+static const char *more_or_less(double ratio) {
+    return ratio < 1.0 ? "less" : "more";
+}
 
 static void add_change(eco_text *out, double ratio, const char *what) {
     ecoi_text_add_fixed(out, fabs(ratio - 1.0) * 100.0, 0);
     ecoi_text_addf(out, " %% %s %s", more_or_less(ratio), what);
 }
 
-void eco_explain_why(const eco_bound *baseline, const eco_bound *arm, const char *baseline_name, const char *arm_name,
-                     double delta_pct, double bytes_ratio, double time_ratio, double power_ratio, eco_text *out) {
+void eco_explain_why(const eco_bound *baseline, const eco_bound *arm, const char *baseline_name,
+                     const char *arm_name, double delta_pct, double bytes_ratio, double time_ratio,
+                     double power_ratio, eco_text *out) {
     ecoi_text_addf(out, "%s reads ", arm_name);
     add_change(out, bytes_ratio, "bytes a token than ");
     ecoi_text_addf(out, "%s, takes ", baseline_name);
@@ -81,11 +86,14 @@ void eco_explain_advice(const eco_bound *arm, const char *arm_name, eco_text *ou
     static const struct {
         const char *bound, *advice;
     } rows[] = {
-        {"launch-bound", "spends its time between kernels: a larger model, a larger batch or fewer, fused kernels would "
+        {"launch-bound", "spends its time between kernels: a larger model, a larger batch or "
+                         "fewer, fused kernels would "
                          "change the result more than the format does"},
-        {"bandwidth-bound", "is limited by memory traffic: fewer bytes a token is what saves energy here"},
-        {"compute-bound", "spends its time on instructions, such as decoding weights, not on memory: faster kernels for "
-                          "this format would lower its energy"},
+        {"bandwidth-bound",
+         "is limited by memory traffic: fewer bytes a token is what saves energy here"},
+        {"compute-bound",
+         "spends its time inside kernels beyond what its bytes and launches need, on "
+         "instructions and latency: faster kernels would lower its energy"},
         {"power-capped", "reached the power limit: the result holds for this limit only"},
         {"throttled", "was slowed down by heat: cool the card and measure again"},
     };

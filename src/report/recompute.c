@@ -18,7 +18,13 @@
 enum { ARMS_MAX = 8, WINDOWS_MAX = 1024, NAME_BYTES = 128 };
 
 /* Decimals with which a report prints each kind of number. */
-enum { TIME_DECIMALS = 6, PLAIN_DECIMALS = 3, RATIO_DECIMALS = 5, LOG_DECIMALS = 6, TEMP_DECIMALS = 1 };
+enum {
+    TIME_DECIMALS = 6,
+    PLAIN_DECIMALS = 3,
+    RATIO_DECIMALS = 5,
+    LOG_DECIMALS = 6,
+    TEMP_DECIMALS = 1
+};
 
 /* One finished block of an arm. */
 typedef struct block_figures {
@@ -32,7 +38,8 @@ typedef struct arm_figures {
     size_t n_rows;
     block_figures blocks[WINDOWS_MAX]; /* [block - 1] */
     uint32_t n;
-    double mj_per_token, tokens_per_s, power_w, counter_to_integral; /* geometric means, 0 = undefined */
+    double mj_per_token, tokens_per_s, power_w,
+        counter_to_integral; /* geometric means, 0 = undefined */
     double joules_sum, tokens_sum;
     eco_mean log_mj;
 } arm_figures;
@@ -71,7 +78,8 @@ static double tolerance(double derived, int decimals) {
 }
 
 /* A derived number against the printed one. */
-static void compare(const recomputation *r, eco_field field, eco_at at, double derived, int decimals) {
+static void compare(const recomputation *r, eco_field field, eco_at at, double derived,
+                    int decimals) {
     char name[NAME_BYTES], shown[ECOI_NUM_FIXED_MAX];
     name_field(field, at, name);
     ecoi_num_fixed(derived, decimals + 3, shown);
@@ -105,7 +113,8 @@ static void compare_optional(const recomputation *r, eco_field field, eco_at at,
     }
 }
 
-static void compare_reading(const recomputation *r, eco_field field, eco_at at, eco_reading derived) {
+static void compare_reading(const recomputation *r, eco_field field, eco_at at,
+                            eco_reading derived) {
     double printed = 0;
     if (eco_report_number(r->report, field, at, &printed)) {
         if (eco_reading_present(derived)) {
@@ -129,7 +138,8 @@ static void compare_count(const recomputation *r, eco_field field, eco_at at, ui
 
 /* ---- Traces ----------------------------------------------------------------------------------- */
 
-static bool same_string(const eco_report *report, eco_field a, eco_at at_a, eco_field b, eco_at at_b) {
+static bool same_string(const eco_report *report, eco_field a, eco_at at_a, eco_field b,
+                        eco_at at_b) {
     const char *text_a = NULL, *text_b = NULL;
     return eco_report_string(report, a, at_a, &text_a) &&
            eco_report_string(report, b, at_b, &text_b) && strcmp(text_a, text_b) == 0;
@@ -209,7 +219,8 @@ static void compare_extra(const recomputation *r, uint32_t arm, eco_phase phase,
                           const eco_window_figures *f) {
     if (phase == ECO_PHASE_PREFILL) {
         compare_optional(r, ECO_FIELD_AR_PREFILL_MJ, ECO_AT1(arm), f->mj_per_token, PLAIN_DECIMALS);
-        compare_optional(r, ECO_FIELD_AR_PREFILL_TPS, ECO_AT1(arm), f->tokens_per_s, PLAIN_DECIMALS);
+        compare_optional(r, ECO_FIELD_AR_PREFILL_TPS, ECO_AT1(arm), f->tokens_per_s,
+                         PLAIN_DECIMALS);
         return;
     }
     double n_prompt = 0, n_tokens = 0;
@@ -235,7 +246,8 @@ static void take_window(const recomputation *r, uint32_t arm, uint32_t window) {
         return;
     }
     eco_window_figures derived;
-    if (!eco_window_figures_of(figures->rows, figures->n_rows, (int32_t)block, phase, true, &derived)) {
+    if (!eco_window_figures_of(figures->rows, figures->n_rows, (int32_t)block, phase, true,
+                               &derived)) {
         eco_findings_add(r->out, "trials.arms[%u].windows[%u]: %s holds no %s window of block %d",
                          (unsigned)arm, (unsigned)window, figures->file, eco_phase_name(phase),
                          (int)block);
@@ -260,14 +272,16 @@ static void check_left_out(const recomputation *r, uint32_t arm) {
     bool seen[WINDOWS_MAX] = {false};
     for (size_t i = 0; i < figures->n_rows; i++) {
         const eco_sample *const row = &figures->rows[i];
-        if (row->phase == ECO_PHASE_DECODE && row->block >= 1 && (uint32_t)row->block <= r->n_blocks) {
+        if (row->phase == ECO_PHASE_DECODE && row->block >= 1 &&
+            (uint32_t)row->block <= r->n_blocks) {
             seen[row->block - 1] = true;
         }
     }
     for (uint32_t b = 0; b < r->n_blocks; b++) {
         if (!figures->blocks[b].present) {
             eco_findings_add(r->out, "trials.arms[%u].windows: finished block %u is not listed%s",
-                             (unsigned)arm, (unsigned)b + 1, seen[b] ? ", but the trace holds it" : "");
+                             (unsigned)arm, (unsigned)b + 1,
+                             seen[b] ? ", but the trace holds it" : "");
         }
     }
 }
@@ -278,7 +292,8 @@ static double mean_over_blocks(const recomputation *r, const arm_figures *arm, s
     uint32_t n = 0;
     for (uint32_t b = 0; b < r->n_blocks; b++) {
         if (arm->blocks[b].present) {
-            memcpy(&r->scratch[n++], (const char *)&arm->blocks[b].figures + offset, sizeof(double));
+            memcpy(&r->scratch[n++], (const char *)&arm->blocks[b].figures + offset,
+                   sizeof(double));
         }
     }
     return eco_geometric_mean(r->scratch, n);
@@ -319,7 +334,8 @@ static void compare_arm(const recomputation *r, uint32_t i) {
         compare_optional(r, ECO_FIELD_AR_MJ_HI, at, exp(m->mean + m->half_width), PLAIN_DECIMALS);
     }
     double idle_w = 0;
-    if (arm->mj_per_token > 0.0 && eco_report_number(r->report, ECO_FIELD_EN_IDLE_LOADED, ECO_TOP, &idle_w) &&
+    if (arm->mj_per_token > 0.0 &&
+        eco_report_number(r->report, ECO_FIELD_EN_IDLE_LOADED, ECO_TOP, &idle_w) &&
         ecoi_report_find(r->report, ECO_FIELD_AR_NET_MJ, at) != NULL) {
         /* The idle is printed to 1 mW, so this one may be off by that much a token. */
         const double net = arm->mj_per_token - idle_w / arm->tokens_per_s * 1e3;
@@ -372,8 +388,10 @@ static void compare_change(const recomputation *r, const eco_mean *m) {
     compare(r, ECO_FIELD_RE_DELTA, ECO_TOP, eco_pct_of_log(m->mean), PLAIN_DECIMALS);
     compare(r, ECO_FIELD_UN_MEAN, ECO_TOP, m->mean, LOG_DECIMALS);
     if (m->n >= 2) {
-        compare(r, ECO_FIELD_UN_LO, ECO_TOP, eco_pct_of_log(m->mean - m->half_width), PLAIN_DECIMALS);
-        compare(r, ECO_FIELD_UN_HI, ECO_TOP, eco_pct_of_log(m->mean + m->half_width), PLAIN_DECIMALS);
+        compare(r, ECO_FIELD_UN_LO, ECO_TOP, eco_pct_of_log(m->mean - m->half_width),
+                PLAIN_DECIMALS);
+        compare(r, ECO_FIELD_UN_HI, ECO_TOP, eco_pct_of_log(m->mean + m->half_width),
+                PLAIN_DECIMALS);
         compare(r, ECO_FIELD_UN_HALF, ECO_TOP, m->half_width, LOG_DECIMALS);
         compare(r, ECO_FIELD_UN_SD, ECO_TOP, m->sd, LOG_DECIMALS);
     }
@@ -383,14 +401,15 @@ static void compare_change(const recomputation *r, const eco_mean *m) {
         eco_report_string(r->report, ECO_FIELD_RE_VERDICT, ECO_TOP, &printed)) {
         const char *const derived = eco_verdict_name(eco_verdict_of(m, margin_pct));
         if (strcmp(printed, derived) != 0) {
-            eco_findings_add(r->out, "results.verdict: printed \"%.40s\", re-derived \"%s\"", printed,
-                             derived);
+            eco_findings_add(r->out, "results.verdict: printed \"%.40s\", re-derived \"%s\"",
+                             printed, derived);
         }
     }
 }
 
 /* The paired change of arm `own` against the baseline. */
-static void recompute_change(const recomputation *r, const arm_figures *base, const arm_figures *own) {
+static void recompute_change(const recomputation *r, const arm_figures *base,
+                             const arm_figures *own) {
     uint32_t blocks[WINDOWS_MAX];
     uint32_t n = 0;
     for (uint32_t b = 0; b < r->n_blocks; b++) {
@@ -405,7 +424,8 @@ static void recompute_change(const recomputation *r, const arm_figures *base, co
     double printed = 0;
     if (n == 0) {
         if (eco_report_number(r->report, ECO_FIELD_RE_DELTA, ECO_TOP, &printed)) {
-            eco_findings_add(r->out, "results.vs_fp16_energy_pct: printed a number, no block has both energies");
+            eco_findings_add(
+                r->out, "results.vs_fp16_energy_pct: printed a number, no block has both energies");
         }
         return;
     }
@@ -459,7 +479,8 @@ void eco_report_recompute(const eco_report *report, const eco_trace_text *traces
     int64_t n_blocks = 0;
     r.n_arms = eco_report_array_size(report, ECO_FIELD_AR_PRECISION, ECO_TOP);
     if (r.n_arms == 0 || !eco_report_integer(report, ECO_FIELD_TR_DONE, ECO_TOP, &n_blocks)) {
-        eco_findings_add(out, "trials: no arms or no count of finished blocks; nothing can be re-derived");
+        eco_findings_add(
+            out, "trials: no arms or no count of finished blocks; nothing can be re-derived");
         return;
     }
     if (r.n_arms > ARMS_MAX || n_blocks < 0 || n_blocks > WINDOWS_MAX) {

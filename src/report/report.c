@@ -94,8 +94,8 @@ eco_status eco_report_read(const char *text, size_t length, const char *name, ec
     if (status == ECO_OK && report->doc.root->type != ECOI_JSON_OBJECT) {
         size_t line = 0, column = 0;
         first_place(text, length, &line, &column);
-        status = eco_error_set(err, ECO_E_PARSE, 0, "%s:%zu:%zu: expected an object, found %s", name,
-                               line, column, ecoi_json_type_name(report->doc.root->type));
+        status = eco_error_set(err, ECO_E_PARSE, 0, "%s:%zu:%zu: expected an object, found %s",
+                               name, line, column, ecoi_json_type_name(report->doc.root->type));
     }
     if (status != ECO_OK) {
         eco_report_free(report);
@@ -162,7 +162,8 @@ bool eco_report_string(const eco_report *report, eco_field field, eco_at at, con
     *out = NULL;
     const ecoi_json *const value = ecoi_report_find(report, field, at);
     /* A string with a NUL inside would be cut by a C reader: refuse it rather than show a part. */
-    if (value == NULL || value->type != ECOI_JSON_STRING || strlen(value->text) != value->text_length) {
+    if (value == NULL || value->type != ECOI_JSON_STRING ||
+        strlen(value->text) != value->text_length) {
         return false;
     }
     *out = value->text;

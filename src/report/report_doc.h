@@ -27,7 +27,8 @@ ecoi_step ecoi_step_next(const char **path);
 
 /* Place of the first table row whose path is, or goes through, prefix + key; ECO_FIELD_COUNT if there is none.
  * `prefix` is empty or ends with a dot. */
-uint32_t ecoi_field_rank(const char *prefix, size_t prefix_length, const char *key, size_t key_length);
+uint32_t ecoi_field_rank(const char *prefix, size_t prefix_length, const char *key,
+                         size_t key_length);
 
 /* The value of a field, NULL if something on its path is missing. */
 ecoi_json *ecoi_report_find(const eco_report *report, eco_field field, eco_at at);

@@ -12,7 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-static void set_failure(eco_report *report, eco_status status, const char *path, const char *message) {
+static void set_failure(eco_report *report, eco_status status, const char *path,
+                        const char *message) {
     if (report->failure == ECO_OK) {
         eco_error err;
         report->failure = eco_error_set(&err, status, 0, "report: %s: %s", path, message);
@@ -49,8 +50,8 @@ static bool place(eco_report *report, ecoi_json *object, const char *path, const
     const size_t prefix_length = (size_t)(step->key - path);
     const uint32_t rank = ecoi_field_rank(path, prefix_length, step->key, step->key_length);
     value->mark = rank + 1;
-    return ecoi_json_set(&report->doc, object, key,
-                         member_after(object, path, prefix_length, rank), value);
+    return ecoi_json_set(&report->doc, object, key, member_after(object, path, prefix_length, rank),
+                         value);
 }
 
 /* The container a step leads to, made if missing or null. */
@@ -105,8 +106,9 @@ static ecoi_json *enter_parent(eco_report *report, eco_field field, eco_at at, e
             object = enter(report, object, path, step, ECOI_JSON_OBJECT);
         } else {
             ecoi_json *const array = enter(report, object, path, step, ECOI_JSON_ARRAY);
-            object = array == NULL ? NULL
-                                   : enter_element(report, array, path, n_arrays == 0 ? at.i : at.j);
+            object = array == NULL
+                         ? NULL
+                         : enter_element(report, array, path, n_arrays == 0 ? at.i : at.j);
             n_arrays++;
         }
         if (object == NULL) {

@@ -16,8 +16,8 @@ enum { PATH_MAX_BYTES = 192, FINDINGS_MAX = 200, SHOWN_MAX = 40, VERSION_MINOR_M
 typedef struct checker {
     const eco_report *report;
     eco_findings *out;
-    int minor;  /* of schema_version 1.minor */
-    bool ours;  /* written by this program */
+    int minor; /* of schema_version 1.minor */
+    bool ours; /* written by this program */
     eco_field row;
 } checker;
 
@@ -41,11 +41,14 @@ static place place_element(const place *from, uint32_t index) {
 
 /* ---- Which rows count ------------------------------------------------------------------------- */
 
-static int since_minor(const char *since) { return since[2] - '0'; }
+static int since_minor(const char *since) {
+    return since[2] - '0';
+}
 
 static bool row_applies(const checker *c, const eco_field_info *info) {
     const bool addition = strchr(info->since, '+') != NULL;
-    return addition ? c->ours && c->minor >= VERSION_MINOR_MAX : since_minor(info->since) <= c->minor;
+    return addition ? c->ours && c->minor >= VERSION_MINOR_MAX
+                    : since_minor(info->since) <= c->minor;
 }
 
 /* Fields of the base schema that became required with 1.3 only. */
@@ -162,7 +165,8 @@ static void check_names(const checker *c, const ecoi_json *value, const place *a
     }
     eco_basis basis = ECO_BASIS_UNAVAILABLE;
     const bool is_basis = c->row == ECO_FIELD_RE_BASIS || c->row == ECO_FIELD_RE_TIME_BASIS;
-    if (is_basis && (strlen(value->text) != value->text_length || !eco_basis_parse(value->text, &basis))) {
+    if (is_basis &&
+        (strlen(value->text) != value->text_length || !eco_basis_parse(value->text, &basis))) {
         eco_findings_add(c->out, "%s: expected the name of a basis, found %s", at->text, found);
     }
 }
@@ -200,7 +204,8 @@ static void check_value(const checker *c, const ecoi_json *value, const place *a
     if (!type_fits(info, value)) {
         char found[SHOWN_MAX * 2];
         describe(value, found, sizeof found);
-        eco_findings_add(c->out, "%s: expected %s, found %s", at->text, type_wanted(info->type), found);
+        eco_findings_add(c->out, "%s: expected %s, found %s", at->text, type_wanted(info->type),
+                         found);
     } else if (value->type == ECOI_JSON_STRING) {
         check_names(c, value, at);
     } else if (value->type == ECOI_JSON_NUMBER) {

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char *text_or(const eco_report *report, eco_field field, eco_at at, const char *otherwise) {
+static const char *text_or(const eco_report *report, eco_field field, eco_at at,
+                           const char *otherwise) {
     const char *text = NULL;
     return eco_report_string(report, field, at, &text) ? text : otherwise;
 }
@@ -25,7 +26,8 @@ static void add_cell(eco_text *out, bool present, double value, int decimals, in
     eco_text_free(&cell);
 }
 
-static void add_number(eco_text *out, const eco_report *report, eco_field field, eco_at at, int decimals, int width) {
+static void add_number(eco_text *out, const eco_report *report, eco_field field, eco_at at,
+                       int decimals, int width) {
     double value = 0.0;
     const bool present = eco_report_number(report, field, at, &value);
     add_cell(out, present, value, decimals, width);
@@ -52,7 +54,8 @@ static void add_sentence(const eco_report *report, eco_text *out) {
     const char *arm = text_or(report, ECO_FIELD_WL_PRECISION, ECO_TOP, "?");
     const char *basis = text_or(report, ECO_FIELD_RE_BASIS, ECO_TOP, "unavailable");
     if (!eco_report_number(report, ECO_FIELD_RE_DELTA, ECO_TOP, &delta)) {
-        ecoi_text_addf(out, "energy: %s. %s\n", basis, text_or(report, ECO_FIELD_RE_NOTE, ECO_TOP, ""));
+        ecoi_text_addf(out, "energy: %s. %s\n", basis,
+                       text_or(report, ECO_FIELD_RE_NOTE, ECO_TOP, ""));
         return;
     }
     int64_t n = 0;
@@ -60,7 +63,8 @@ static void add_sentence(const eco_report *report, eco_text *out) {
     ecoi_text_addf(out, "%s %s energy per token: ", arm, delta < 0.0 ? "lowers" : "raises");
     ecoi_text_addf(out, delta > 0.0 ? "+" : "");
     ecoi_text_add_fixed(out, delta, 2);
-    ecoi_text_addf(out, " %% against %s (", text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(0), "?"));
+    ecoi_text_addf(out, " %% against %s (",
+                   text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(0), "?"));
     if (n >= 2 && eco_report_number(report, ECO_FIELD_UN_LO, ECO_TOP, &lo) &&
         eco_report_number(report, ECO_FIELD_UN_HI, ECO_TOP, &hi)) {
         ecoi_text_addf(out, "95 %% interval ");
@@ -77,7 +81,8 @@ static void add_sentence(const eco_report *report, eco_text *out) {
         ecoi_text_add_fixed(out, expanded, 2);
         ecoi_text_addf(out, " %%");
     }
-    ecoi_text_addf(out, "), %s. Verdict: %s.\n", basis, text_or(report, ECO_FIELD_RE_VERDICT, ECO_TOP, "none"));
+    ecoi_text_addf(out, "), %s. Verdict: %s.\n", basis,
+                   text_or(report, ECO_FIELD_RE_VERDICT, ECO_TOP, "none"));
 }
 
 static void add_time_sentence(const eco_report *report, eco_text *out) {
@@ -90,15 +95,20 @@ static void add_time_sentence(const eco_report *report, eco_text *out) {
         !eco_report_number(report, ECO_FIELD_AR_TPS, ECO_AT1(1), &arm) || base <= 0.0) {
         return;
     }
-    ecoi_text_addf(out, "time only: %s runs at ", text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(1), "?"));
+    ecoi_text_addf(out, "time only: %s runs at ",
+                   text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(1), "?"));
     ecoi_text_add_fixed(out, arm / base, 2);
-    ecoi_text_addf(out, " times the speed of %s.\n", text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(0), "?"));
+    ecoi_text_addf(out, " times the speed of %s.\n",
+                   text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(0), "?"));
 }
 
 void eco_report_summarise(const eco_report *report, eco_text *out) {
-    ecoi_text_addf(out, "%s on %s, batch 1, %s\n", text_or(report, ECO_FIELD_WL_MODEL, ECO_TOP, "?"),
-                   text_or(report, ECO_FIELD_SUT_GPU, ECO_TOP, "?"), text_or(report, ECO_FIELD_ME_METHOD, ECO_TOP, "?"));
-    ecoi_text_addf(out, "  %-8s  %12s  %10s  %10s  %8s  %s\n", "arm", "mJ/token", "± (95 %)", "tokens/s", "W", "bound");
+    ecoi_text_addf(out, "%s on %s, batch 1, %s\n",
+                   text_or(report, ECO_FIELD_WL_MODEL, ECO_TOP, "?"),
+                   text_or(report, ECO_FIELD_SUT_GPU, ECO_TOP, "?"),
+                   text_or(report, ECO_FIELD_ME_METHOD, ECO_TOP, "?"));
+    ecoi_text_addf(out, "  %-8s  %12s  %10s  %10s  %8s  %s\n", "arm", "mJ/token", "± (95 %)",
+                   "tokens/s", "W", "bound");
     const uint32_t n = eco_report_array_size(report, ECO_FIELD_AR_PRECISION, ECO_TOP);
     for (uint32_t i = 0; i < n; i++) {
         add_arm(report, i, out);
@@ -110,9 +120,11 @@ void eco_report_summarise(const eco_report *report, eco_text *out) {
     const uint32_t warnings = eco_report_array_size(report, ECO_FIELD_WA_CODE, ECO_TOP);
     for (uint32_t i = 0; i < warnings; i++) {
         const char *detail = text_or(report, ECO_FIELD_WA_DETAIL, ECO_AT1(i), NULL);
-        ecoi_text_addf(out, "warning [%s]: %s%s%s%s; %s\n", text_or(report, ECO_FIELD_WA_CODE, ECO_AT1(i), "?"),
-                       text_or(report, ECO_FIELD_WA_TEXT, ECO_AT1(i), "?"), detail != NULL ? " (" : "",
-                       detail != NULL ? detail : "", detail != NULL ? ")" : "",
+        ecoi_text_addf(out, "warning [%s]: %s%s%s%s; %s\n",
+                       text_or(report, ECO_FIELD_WA_CODE, ECO_AT1(i), "?"),
+                       text_or(report, ECO_FIELD_WA_TEXT, ECO_AT1(i), "?"),
+                       detail != NULL ? " (" : "", detail != NULL ? detail : "",
+                       detail != NULL ? ")" : "",
                        text_or(report, ECO_FIELD_WA_ADVICE, ECO_AT1(i), "?"));
     }
 }

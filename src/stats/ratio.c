@@ -40,7 +40,9 @@ double eco_geometric_mean(const double *values, size_t n) {
     return n == 0 ? 0.0 : exp(logs / (double)n);
 }
 
-double eco_pct_of_log(double log_ratio) { return 100.0 * expm1(log_ratio); }
+double eco_pct_of_log(double log_ratio) {
+    return 100.0 * expm1(log_ratio);
+}
 
 eco_verdict eco_verdict_of(const eco_mean *log_ratio, double margin_pct) {
     if (log_ratio->n == 0) {

@@ -39,8 +39,7 @@ static double beta_regularised(double a, double b, double x) {
     if (x <= 0.0 || x >= 1.0) {
         return x <= 0.0 ? 0.0 : 1.0;
     }
-    const double front =
-        exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    const double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
     return x < (a + 1.0) / (a + b + 2.0) ? front * beta_fraction(a, b, x) / a
                                          : 1.0 - front * beta_fraction(b, a, 1.0 - x) / b;
 }

@@ -7,15 +7,16 @@
 
 #include <math.h>
 
-static const double SENSOR_GAIN = 0.05;     /* declared: ±5 % on absolute joules, common to both arms */
-static const double SENSOR_OFFSET_W = 5.0;  /* declared: ±5 W, common to both arms */
+static const double SENSOR_GAIN = 0.05; /* declared: ±5 % on absolute joules, common to both arms */
+static const double SENSOR_OFFSET_W = 5.0; /* declared: ±5 W, common to both arms */
 static const double SQRT_3 = 1.7320508075688772;
 static const double SQRT_6 = 2.449489742783178;
 
 eco_uncertainty eco_uncertainty_of(const eco_uncertainty_input *input) {
     eco_uncertainty out = {0};
     if (input->n_blocks == 0 || !(input->seconds > 0.0) || !(input->power_arm_w > 0.0) ||
-        !(input->power_baseline_w > 0.0) || !(input->tokens_arm > 0.0) || !(input->tokens_baseline > 0.0)) {
+        !(input->power_baseline_w > 0.0) || !(input->tokens_arm > 0.0) ||
+        !(input->tokens_baseline > 0.0)) {
         return out;
     }
     const double blocks = sqrt((double)input->n_blocks);
@@ -29,15 +30,16 @@ eco_uncertainty eco_uncertainty_of(const eco_uncertainty_input *input) {
     double disagreement_absolute = 0.0;
     if (input->counter_integral_arm > 0.0 && input->counter_integral_baseline > 0.0) {
         disagreement = fabs(log(input->counter_integral_arm / input->counter_integral_baseline));
-        disagreement_absolute =
-            fmax(fabs(log(input->counter_integral_arm)), fabs(log(input->counter_integral_baseline)));
+        disagreement_absolute = fmax(fabs(log(input->counter_integral_arm)),
+                                     fabs(log(input->counter_integral_baseline)));
     }
     out.counter_integral = disagreement / SQRT_3;
     out.sensor_offset =
         SENSOR_OFFSET_W * fabs(1.0 / input->power_arm_w - 1.0 / input->power_baseline_w) / SQRT_3;
     out.sensor_gain = SENSOR_GAIN / SQRT_3;
     const double ratio = out.tick * out.tick + out.read * out.read + out.drift * out.drift +
-                         out.counter_integral * out.counter_integral + out.sensor_offset * out.sensor_offset;
+                         out.counter_integral * out.counter_integral +
+                         out.sensor_offset * out.sensor_offset;
     out.expanded_ratio = 2.0 * sqrt(ratio);
     const double weaker_w = fmin(input->power_arm_w, input->power_baseline_w);
     const double offset_absolute = SENSOR_OFFSET_W / weaker_w / SQRT_3;

@@ -7,9 +7,12 @@
 
 #include <math.h>
 
-static const int64_t EDGE_REACH_NS = 1000000000; /* how far outside a window a power sample may lie to serve its edge */
+static const int64_t EDGE_REACH_NS =
+    1000000000; /* how far outside a window a power sample may lie to serve its edge */
 
-static double rounded(double value, double unit) { return round(value / unit) * unit; }
+static double rounded(double value, double unit) {
+    return round(value / unit) * unit;
+}
 
 static eco_reading rounded_reading(eco_reading reading, double per_unit) {
     if (eco_reading_present(reading)) {
@@ -55,7 +58,8 @@ static bool power_at(const eco_sample *rows, size_t n, int64_t t_ns, double *pow
     return true;
 }
 
-bool eco_integrate_power(const eco_sample *rows, size_t n, int64_t t0_ns, int64_t t1_ns, double *joules) {
+bool eco_integrate_power(const eco_sample *rows, size_t n, int64_t t0_ns, int64_t t1_ns,
+                         double *joules) {
     double last_w = 0.0;
     double end_w = 0.0;
     *joules = 0.0;
@@ -66,7 +70,8 @@ bool eco_integrate_power(const eco_sample *rows, size_t n, int64_t t0_ns, int64_
     size_t inside = 0;
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) {
-        if (!eco_reading_present(rows[i].power_w) || rows[i].t_ns <= t0_ns || rows[i].t_ns >= t1_ns) {
+        if (!eco_reading_present(rows[i].power_w) || rows[i].t_ns <= t0_ns ||
+            rows[i].t_ns >= t1_ns) {
             continue;
         }
         sum += (last_w + rows[i].power_w.value) / 2.0 * (double)(rows[i].t_ns - last_t_ns);
@@ -110,14 +115,15 @@ static window_span find_span(const eco_sample *rows, size_t n, int32_t block, ec
     return span;
 }
 
-bool eco_window_figures_of(const eco_sample *rows, size_t n, int32_t block, eco_phase phase, bool allow_time_only,
-                           eco_window_figures *out) {
+bool eco_window_figures_of(const eco_sample *rows, size_t n, int32_t block, eco_phase phase,
+                           bool allow_time_only, eco_window_figures *out) {
     *out = (eco_window_figures){0};
     const window_span span = find_span(rows, n, block, phase, out);
     out->has_counter = span.energy_first != NULL && span.energy_last != span.energy_first;
     const eco_sample *open = out->has_counter ? span.energy_first : span.first;
     const eco_sample *close = out->has_counter ? span.energy_last : span.last;
-    if (open == NULL || close == open || !eco_reading_present(open->tokens) || !eco_reading_present(close->tokens)) {
+    if (open == NULL || close == open || !eco_reading_present(open->tokens) ||
+        !eco_reading_present(close->tokens)) {
         return false;
     }
     out->t_open_ns = open->t_ns;
@@ -132,7 +138,8 @@ bool eco_window_figures_of(const eco_sample *rows, size_t n, int32_t block, eco_
     if (!out->has_counter && !out->has_integral) {
         return allow_time_only;
     }
-    out->energy_j = out->has_counter ? close->energy_j.value - open->energy_j.value : out->integral_j;
+    out->energy_j =
+        out->has_counter ? close->energy_j.value - open->energy_j.value : out->integral_j;
     if (!(out->energy_j > 0.0)) {
         return false;
     }

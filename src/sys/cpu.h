@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What this process may use of the host: cores, caches, memory. Read from the kernel at each call; nothing is kept.
+ * What this process may use of the host: cores, caches, memory. Read from the kernel at each call;
+ * nothing is kept.
  */
 #ifndef ECOCOMPUTE_SYS_CPU_H
 #define ECOCOMPUTE_SYS_CPU_H

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
-void ecoi_platform_name(char *out, size_t size); /* "Linux 6.1.0-30-amd64 x86_64"; "unknown" when not told */
+void ecoi_platform_name(char *out,
+                        size_t size); /* "Linux 6.1.0-30-amd64 x86_64"; "unknown" when not told */
 
 #endif

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
 enum { FIBERS_MAX = 512, STACK_BYTES = 64 * 1024, SHARED_BYTES = 96 * 1024 };
 
@@ -21,8 +20,54 @@ struct meeting { /* a barrier of some of a block's threads */
     uint32_t n_live, n_arrived, turn;
 };
 
+/* Another stack goes on where it left off. The C library's swapcontext does the same with two system calls, which is
+ * too slow here; it serves where this assembly does not. */
+#ifdef __x86_64__
+typedef void *place;
+void fake_switch(place *from, const place *to);
+__asm__(".text\n"
+        ".globl fake_switch\n"
+        ".type fake_switch, @function\n"
+        "fake_switch:\n"
+        "  endbr64\n"
+        "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+        "  movq %rsp, (%rdi)\n"
+        "  movq (%rsi), %rsp\n"
+        "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n"
+        "  ret\n"
+        ".size fake_switch, .-fake_switch\n"
+        ".section .note.GNU-stack,\"\",@progbits\n"
+        ".text\n");
+
+static void place_new(place *out, char *stack, size_t size, void (*entry)(void)) {
+    uintptr_t top = ((uintptr_t)stack + size) / 16 * 16 - 8; /* as after a call */
+    top -= 7 * sizeof(void *);
+    memset((void *)top, 0, 7 * sizeof(void *));
+    memcpy((char *)top + 6 * sizeof(void *), &entry, sizeof entry);
+    *out = (void *)top;
+}
+#else
+#include <ucontext.h>
+typedef ucontext_t place;
+static void fake_switch(place *from, const place *to) {
+    if (swapcontext(from, to) != 0) {
+        abort();
+    }
+}
+
+static void place_new(place *out, char *stack, size_t size, void (*entry)(void)) {
+    if (getcontext(out) != 0) {
+        abort();
+    }
+    out->uc_stack.ss_sp = stack;
+    out->uc_stack.ss_size = size;
+    out->uc_link = NULL;
+    makecontext(out, entry, 0);
+}
+#endif
+
 struct fiber {
-    ucontext_t context;
+    place at;
     char *stack;
     uint32_t n_shuffles;
     bool live;
@@ -31,10 +76,10 @@ struct fiber {
 static struct {
     const struct fake_kernel *kernel;
     const void *args;
-    uint32_t grid_x, block_x, block_y, n_threads;
+    uint32_t grid_x, block_x, block_y, n_threads, shared_bytes;
     uint32_t current;
     uint64_t n_moves; /* arrivals and ends: none in a whole round means that nobody can go on */
-    ucontext_t scheduler;
+    place scheduler;
     struct fiber fibers[FIBERS_MAX];
     struct meeting block;
     struct meeting warps[FIBERS_MAX / WARP];
@@ -44,10 +89,7 @@ static struct {
 vec4 shared_dynamic[SHARED_BYTES / sizeof(vec4)];
 
 static void yield_fiber(void) {
-    struct fiber *fiber = &gpu.fibers[gpu.current];
-    if (swapcontext(&fiber->context, &gpu.scheduler) != 0) {
-        abort();
-    }
+    fake_switch(&gpu.fibers[gpu.current].at, &gpu.scheduler);
 }
 
 static void meet(struct meeting *meeting) {
@@ -199,17 +241,14 @@ static void prepare_fiber(struct fiber *fiber) {
     if (fiber->stack == NULL) {
         fiber->stack = malloc(STACK_BYTES);
     }
-    if (fiber->stack == NULL || getcontext(&fiber->context) != 0) {
+    if (fiber->stack == NULL) {
         die("no memory for a thread");
     }
-    fiber->context.uc_stack.ss_sp = fiber->stack;
-    fiber->context.uc_stack.ss_size = STACK_BYTES;
-    fiber->context.uc_link = NULL;
-    makecontext(&fiber->context, fiber_main, 0);
+    place_new(&fiber->at, fiber->stack, STACK_BYTES, fiber_main);
 }
 
 static void start_block(void) {
-    memset(shared_dynamic, 0xff, sizeof shared_dynamic);
+    memset(shared_dynamic, 0xff, gpu.shared_bytes);
     gpu.block = (struct meeting){.n_live = gpu.n_threads};
     for (uint32_t w = 0; w * WARP < gpu.n_threads; w++) {
         const uint32_t left = gpu.n_threads - w * WARP;
@@ -226,8 +265,8 @@ static void run_block(void) {
         const uint64_t before = gpu.n_moves;
         for (uint32_t t = 0; t < gpu.n_threads; t++) {
             gpu.current = t;
-            if (gpu.fibers[t].live && swapcontext(&gpu.scheduler, &gpu.fibers[t].context) != 0) {
-                die("cannot switch threads");
+            if (gpu.fibers[t].live) {
+                fake_switch(&gpu.scheduler, &gpu.fibers[t].at);
             }
         }
         if (gpu.n_moves == before) {
@@ -242,6 +281,7 @@ void fake_kernel_run(const struct fake_kernel *kernel, const void *args, uint32_
     gpu.args = args;
     gpu.grid_x = grid_x;
     gpu.n_threads = block;
+    gpu.shared_bytes = shared_bytes;
     if (block == 0 || block > FIBERS_MAX || shared_bytes > SHARED_BYTES) {
         die("more threads or shared memory than the fake has");
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The model table against published parameter counts, and the accounting of bytes and operations against sums done by
- * hand for a small shape with odd sizes.
+ * The model table against published parameter counts, and the accounting of bytes and operations
+ * against sums done by hand for a small shape with odd sizes.
  */
 #include "ecocompute/arch.h"
 
@@ -33,9 +33,9 @@ static void test_published_param_counts(void **state) {
         const char *name;
         uint64_t n_params;
     } rows[] = {
-        {"SmolLM2-135M", 134515008},    {"Qwen2-0.5B", 494032768},     {"TinyLlama-1.1B", 1100048384},
-        {"Qwen2-1.5B", 1543714304},     {"Qwen2.5-3B", 3085938688},    {"Qwen2-7B", 7615616512},
-        {"Mistral-7B", 7241732096},     {"Llama-3.1-8B", 8030261248},  {"Yi-1.5-9B", 8829407232},
+        {"SmolLM2-135M", 134515008},  {"Qwen2-0.5B", 494032768},    {"TinyLlama-1.1B", 1100048384},
+        {"Qwen2-1.5B", 1543714304},   {"Qwen2.5-3B", 3085938688},   {"Qwen2-7B", 7615616512},
+        {"Mistral-7B", 7241732096},   {"Llama-3.1-8B", 8030261248}, {"Yi-1.5-9B", 8829407232},
         {"Qwen2.5-14B", 14770033664},
     };
     assert_int_equal(eco_model_count(), sizeof rows / sizeof rows[0]);
@@ -46,7 +46,8 @@ static void test_published_param_counts(void **state) {
     }
 }
 
-/* Every row is a shape the kernels can run, and its label is the published rounding of its count. */
+/* Every row is a shape the kernels can run, and its label is the published rounding of its count.
+ */
 static void test_rows_are_sound(void **state) {
     (void)state;
     for (size_t i = 0; i < eco_model_count(); i++) {
@@ -111,15 +112,19 @@ static void test_token_bytes_nf4(void **state) {
 
 static void test_token_flops(void **state) {
     (void)state;
-    /* 2·(164352 + 9696) for the matrices; 11 positions · 3 heads · 32 · 2 layers, twice, for q·k and p·v */
+    /* 2·(164352 + 9696) for the matrices; 11 positions · 3 heads · 32 · 2 layers, twice, for q·k
+     * and p·v */
     ASSERT_NEAR(eco_model_token_flops(&tiny, 10.0), 348096.0 + 2.0 * 2.0 * 11 * 3 * 32 * 2, 0.0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_param_counts), cmocka_unit_test(test_rows_are_sound),
-        cmocka_unit_test(test_find),                   cmocka_unit_test(test_param_counts_by_hand),
-        cmocka_unit_test(test_token_bytes_fp16),       cmocka_unit_test(test_token_bytes_nf4),
+        cmocka_unit_test(test_published_param_counts),
+        cmocka_unit_test(test_rows_are_sound),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_param_counts_by_hand),
+        cmocka_unit_test(test_token_bytes_fp16),
+        cmocka_unit_test(test_token_bytes_nf4),
         cmocka_unit_test(test_token_flops),
     };
     return cmocka_run_group_tests_name("arch_models", tests, NULL, NULL);

@@ -28,11 +28,13 @@ static void test_family_by_capability(void **state) {
         int32_t major, minor;
         const char *family;
     } rows[] = {
-        {7, 0, "volta"}, {7, 2, "volta"},  {7, 5, "turing"},     {8, 0, "ampere"},    {8, 6, "ampere"},
-        {8, 9, "ada"},   {9, 0, "hopper"}, {10, 0, "blackwell"}, {12, 0, "blackwell"},
+        {7, 0, "volta"},  {7, 2, "volta"},      {7, 5, "turing"},
+        {8, 0, "ampere"}, {8, 6, "ampere"},     {8, 9, "ada"},
+        {9, 0, "hopper"}, {10, 0, "blackwell"}, {12, 0, "blackwell"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_string_equal(eco_card_family(rows[i].major, rows[i].minor, "GTX 1080"), rows[i].family);
+        assert_string_equal(eco_card_family(rows[i].major, rows[i].minor, "GTX 1080"),
+                            rows[i].family);
     }
     assert_null(eco_card_family(6, 1, "NVIDIA H100")); /* the capability decides */
     assert_null(eco_card_family(99, 0, NULL));
@@ -76,9 +78,18 @@ static void test_family_by_name(void **state) {
         }
         assert_string_equal(family, rows[i].family);
     }
-    static const char *const none[] = {"NVIDIA GeForce GTX 1080", "NVIDIA GeForce GTX 1660", "Tesla P100-PCIE-16GB",
-                                       "NVIDIA H20",  "NVIDIA L20", "NVIDIA B300", "NVIDIA A100X",
-                                       "NVIDIA RTX PRO 6000 Blackwell", "NVIDIA GB20", "RTX", "", "H1000"};
+    static const char *const none[] = {"NVIDIA GeForce GTX 1080",
+                                       "NVIDIA GeForce GTX 1660",
+                                       "Tesla P100-PCIE-16GB",
+                                       "NVIDIA H20",
+                                       "NVIDIA L20",
+                                       "NVIDIA B300",
+                                       "NVIDIA A100X",
+                                       "NVIDIA RTX PRO 6000 Blackwell",
+                                       "NVIDIA GB20",
+                                       "RTX",
+                                       "",
+                                       "H1000"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         assert_null(eco_card_family(-1, -1, none[i]));
     }
@@ -88,7 +99,8 @@ static void test_family_by_name(void **state) {
 
 static void test_nearest(void **state) {
     (void)state;
-    static const char *const names[] = {"native", "openai", "transformers", "TinyLlama-1.1B", "Qwen2-7B", "NF4"};
+    static const char *const names[] = {"native",         "openai",   "transformers",
+                                        "TinyLlama-1.1B", "Qwen2-7B", "NF4"};
     const size_t n = sizeof names / sizeof names[0];
     assert_string_equal(eco_nearest_name("nativ", names, n), "native");
     assert_string_equal(eco_nearest_name("NAITVE", names, n), "native"); /* a swap costs one */

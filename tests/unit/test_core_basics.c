@@ -20,7 +20,8 @@ static void test_sha256_vectors(void **state) {
         {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
         {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
          "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
-        {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrs"
+        {"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrl"
+         "mnopqrs"
          "mnopqrstnopqrstu",
          "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1"},
     };
@@ -47,8 +48,9 @@ static void test_sha256_pieces(void **state) {
     unsigned char digest[ECOI_SHA256_SIZE];
     ecoi_sha256_final(&sha, digest);
     static const unsigned char expected[ECOI_SHA256_SIZE] = {
-        0xcd, 0xc7, 0x6e, 0x5c, 0x99, 0x14, 0xfb, 0x92, 0x81, 0xa1, 0xc7, 0xe2, 0x84, 0xd7, 0x3e, 0x67,
-        0xf1, 0x80, 0x9a, 0x48, 0xa4, 0x97, 0x20, 0x0e, 0x04, 0x6d, 0x39, 0xcc, 0xc7, 0x11, 0x2c, 0xd0};
+        0xcd, 0xc7, 0x6e, 0x5c, 0x99, 0x14, 0xfb, 0x92, 0x81, 0xa1, 0xc7,
+        0xe2, 0x84, 0xd7, 0x3e, 0x67, 0xf1, 0x80, 0x9a, 0x48, 0xa4, 0x97,
+        0x20, 0x0e, 0x04, 0x6d, 0x39, 0xcc, 0xc7, 0x11, 0x2c, 0xd0};
     assert_memory_equal(digest, expected, sizeof expected);
 }
 
@@ -87,7 +89,7 @@ static void test_text(void **state) {
     assert_null(text.data);
     ecoi_text_add_number(&text, 0.1);
     ecoi_text_add_char(&text, ' ');
-    ecoi_text_add_number(&text, NAN);
+    ecoi_text_add_number(&text, (double)NAN);
     ecoi_text_add_char(&text, ' ');
     ecoi_text_add_fixed(&text, 2.0, 3);
     ecoi_text_add_char(&text, ' ');
@@ -158,9 +160,12 @@ static void test_allocation_watch(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sha256_vectors), cmocka_unit_test(test_sha256_pieces),
-        cmocka_unit_test(test_arena),          cmocka_unit_test(test_text),
-        cmocka_unit_test(test_strings),        cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_sha256_vectors),
+        cmocka_unit_test(test_sha256_pieces),
+        cmocka_unit_test(test_arena),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_allocation_watch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,8 @@ static void test_refused(void **state) {
         {"[1 2]", "in:1:4: expected ',' or ']'"},
         {"{\"a\" 1}", "in:1:6: expected ':' after the key"},
         {"{\"a\":1\n \"b\":2}", "in:2:2: expected ',' or '}'"},
-        {"{\"a\":1,\n\"b\":2,\"a\":3}", "in:2:12: duplicate key \"a\" in the object that ends here"},
+        {"{\"a\":1,\n\"b\":2,\"a\":3}",
+         "in:2:12: duplicate key \"a\" in the object that ends here"},
         {"{\"a\":1,\"\\u0061\":3}", "in:1:18: duplicate key \"a\" in the object that ends here"},
         {"NaN", "in:1:1: expected a value"},
         {"[Infinity]", "in:1:2: expected a value"},
@@ -53,11 +54,11 @@ static void test_refused(void **state) {
         {"\"\\ud800\"", "in:1:8: a high surrogate without the low one after it"},
         {"\"\\ud800\\u0041\"", "in:1:8: a high surrogate without the low one after it"},
         {"\"\\udc00\"", "in:1:4: a low surrogate without the high one before it"},
-        {"\"\xc3\xa4\xff\"", "in:1:3: invalid UTF-8"},         /* columns count characters */
-        {"\"\xc0\xaf\"", "in:1:2: invalid UTF-8"},             /* overlong */
-        {"\"\xed\xa0\x80\"", "in:1:2: invalid UTF-8"},         /* surrogate */
-        {"\"\xf4\x90\x80\x80\"", "in:1:2: invalid UTF-8"},     /* beyond U+10FFFF */
-        {"\"\xe2\x82", "in:1:2: invalid UTF-8"},               /* cut */
+        {"\"\xc3\xa4\xff\"", "in:1:3: invalid UTF-8"},     /* columns count characters */
+        {"\"\xc0\xaf\"", "in:1:2: invalid UTF-8"},         /* overlong */
+        {"\"\xed\xa0\x80\"", "in:1:2: invalid UTF-8"},     /* surrogate */
+        {"\"\xf4\x90\x80\x80\"", "in:1:2: invalid UTF-8"}, /* beyond U+10FFFF */
+        {"\"\xe2\x82", "in:1:2: invalid UTF-8"},           /* cut */
         {"\xef\xbb\xbf{}", "in:1:1: a byte order mark is not allowed"},
         {"[tru]", "in:1:2: expected a value"},
         {"[1]//", "in:1:4: expected the end after the value"},
@@ -147,20 +148,26 @@ static void expect_rewrite(const char *text, const char *expected) {
 
 static void test_rewrite(void **state) {
     (void)state;
-    expect_rewrite("{\"b\":1.50,\"a\":[1E+02,-0,-0.0e5,1e-07,[],{}],\"\":null}",
-                   "{\n  \"b\": 1.50,\n  \"a\": [\n    1E+02,\n    -0,\n    -0.0e5,\n    1e-07,\n    [],\n"
-                   "    {}\n  ],\n  \"\": null\n}\n");
+    expect_rewrite(
+        "{\"b\":1.50,\"a\":[1E+02,-0,-0.0e5,1e-07,[],{}],\"\":null}",
+        "{\n  \"b\": 1.50,\n  \"a\": [\n    1E+02,\n    -0,\n    -0.0e5,\n    1e-07,\n    [],\n"
+        "    {}\n  ],\n  \"\": null\n}\n");
     expect_rewrite(" \t\r\n[true , false]", "[\n  true,\n  false\n]\n");
     expect_rewrite("12345678901234567890123", "12345678901234567890123\n");
-    expect_rewrite("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\\u00e4\\u2028\\u2029\\u20ac<\\ud83d\\ude00\"",
-                   "\"\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\xc3\xa4\\u2028\\u2029\xe2\x82\xac<\xf0\x9f\x98\x80\"\n");
+    expect_rewrite(
+        "\"\\\"\\\\\\/"
+        "\\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\\u00e4\\u2028\\u2029\\u20ac<\\ud83d\\ude00\"",
+        "\"\\\"\\\\/"
+        "\\b\\f\\n\\r\\t\\u0000\\u001f\\u007f\xc3\xa4\\u2028\\u2029\xe2\x82\xac<"
+        "\xf0\x9f\x98\x80\"\n");
 }
 
 static void test_look_up(void **state) {
     (void)state;
     ecoi_json_doc doc;
     eco_error err = {0};
-    ASSERT_OK(read_text("{\"a\":[10,\"x\\u0000y\"],\"n\":256.0,\"h\":0.5,\"big\":9007199254740993}", &doc, &err),
+    ASSERT_OK(read_text("{\"a\":[10,\"x\\u0000y\"],\"n\":256.0,\"h\":0.5,\"big\":9007199254740993}",
+                        &doc, &err),
               &err);
     const ecoi_json *const array = ecoi_json_member(doc.root, "a", 1);
     assert_non_null(array);
@@ -189,12 +196,14 @@ static void test_build(void **state) {
     assert_true(ecoi_json_set(&doc, doc.root, "a", b, ecoi_json_new_integer(&doc, INT64_MIN)));
     assert_true(ecoi_json_set(&doc, doc.root, "c", NULL, ecoi_json_new(&doc, ECOI_JSON_ARRAY)));
     ecoi_json_append(ecoi_json_member(doc.root, "c", 1), ecoi_json_new_bool(&doc, true));
-    ecoi_json_append(ecoi_json_member(doc.root, "c", 1), ecoi_json_new_string(&doc, "\xff-\xc3\xa4", 4));
+    ecoi_json_append(ecoi_json_member(doc.root, "c", 1),
+                     ecoi_json_new_string(&doc, "\xff-\xc3\xa4", 4));
     assert_true(ecoi_json_set(&doc, doc.root, "b", NULL, ecoi_json_new(&doc, ECOI_JSON_NULL)));
     eco_text out = {0};
     assert_true(ecoi_json_write(doc.root, &out));
-    assert_string_equal(out.data, "{\n  \"a\": -9223372036854775808,\n  \"b\": null,\n  \"c\": [\n    true,\n"
-                                  "    \"\xef\xbf\xbd-\xc3\xa4\"\n  ]\n}\n");
+    assert_string_equal(out.data,
+                        "{\n  \"a\": -9223372036854775808,\n  \"b\": null,\n  \"c\": [\n    true,\n"
+                        "    \"\xef\xbf\xbd-\xc3\xa4\"\n  ]\n}\n");
     eco_text_free(&out);
     ecoi_json_fini(&doc);
 }
@@ -208,7 +217,8 @@ static void test_out_of_memory(void **state) {
     eco_text big = {0};
     char text[4000] = "{";
     for (int i = 0; i < 100; i++) {
-        snprintf(text + strlen(text), sizeof text - strlen(text), "\"k%d\":[%d,\"some text\"],", i, i);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "\"k%d\":[%d,\"some text\"],", i,
+                 i);
     }
     strcpy(text + strlen(text) - 1, "}");
     bool done = false;
@@ -231,10 +241,10 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_caps),      cmocka_unit_test(test_many_keys),
-        cmocka_unit_test(test_rewrite),   cmocka_unit_test(test_look_up),
-        cmocka_unit_test(test_build),     cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_caps),    cmocka_unit_test(test_many_keys),
+        cmocka_unit_test(test_rewrite), cmocka_unit_test(test_look_up),
+        cmocka_unit_test(test_build),   cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

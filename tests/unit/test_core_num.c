@@ -97,7 +97,7 @@ static void test_powers_and_neighbours(void **state) {
     for (int exponent = -1074; exponent <= 1023; exponent++) {
         const double value = ldexp(1.0, exponent);
         check_round_trip(value, true);
-        check_round_trip(nextafter(value, INFINITY), false);
+        check_round_trip(nextafter(value, (double)INFINITY), false);
         if (value > 5e-324) {
             check_round_trip(nextafter(value, 0), false);
         }
@@ -114,7 +114,8 @@ static void test_parse_long_texts(void **state) {
         for (size_t k = 0; k < n_digits; k++) {
             text[n++] = (char)((k == 0 ? '1' : '0') + (int)(ecoi_rng_next(&seed) % 9));
         }
-        n += (size_t)snprintf(text + n, sizeof text - n, "e%d", (int)(ecoi_rng_next(&seed) % 700) - 360);
+        n += (size_t)snprintf(text + n, sizeof text - n, "e%d",
+                              (int)(ecoi_rng_next(&seed) % 700) - 360);
         double value = 0;
         const double oracle = strtod(text, NULL);
         const eco_status status = ecoi_num_parse(text, n, &value);
@@ -154,7 +155,8 @@ static void test_parse_middles(void **state) {
             *digit = (char)(*digit + shift);
             double value = 0;
             assert_int_equal(ecoi_num_parse(moved, (size_t)n, &value), ECO_OK);
-            const bool up = shift > 0 || (shift == 0 && (bits & 1) != 0); /* a tie goes to the even one */
+            const bool up =
+                shift > 0 || (shift == 0 && (bits & 1) != 0); /* a tie goes to the even one */
             assert_true(bits_of(value) == bits_of(up ? high : low));
         }
     }
@@ -181,7 +183,8 @@ static void test_known_texts(void **state) {
         {-12.5, "-12.5"},
         {1e23, "1e+23"},
         {9007199254740993.0, "9007199254740992"},
-        {5.684341886080802e-14, "5.684341886080802e-14"}, /* 2^-44: nearest 16 digits do not read back */
+        {5.684341886080802e-14,
+         "5.684341886080802e-14"}, /* 2^-44: nearest 16 digits do not read back */
         {100, "100"},
         {4.35, "4.35"},
     };
@@ -217,9 +220,17 @@ static void test_fixed_ties_go_to_even(void **state) {
         double value;
         int decimals;
         const char *text;
-    } rows[] = {{0.5, 0, "0"},       {1.5, 0, "2"},         {2.5, 0, "2"},       {0.125, 2, "0.12"},
-                {0.375, 2, "0.38"},  {-0.5, 0, "0"},        {-1.5, 0, "-2"},     {-0.0004, 3, "0.000"},
-                {2.675, 2, "2.67"},  {999.9996, 3, "1000.000"}, {1e22, 1, "10000000000000000000000.0"}};
+    } rows[] = {{0.5, 0, "0"},
+                {1.5, 0, "2"},
+                {2.5, 0, "2"},
+                {0.125, 2, "0.12"},
+                {0.375, 2, "0.38"},
+                {-0.5, 0, "0"},
+                {-1.5, 0, "-2"},
+                {-0.0004, 3, "0.000"},
+                {2.675, 2, "2.67"},
+                {999.9996, 3, "1000.000"},
+                {1e22, 1, "10000000000000000000000.0"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         ecoi_num_fixed(rows[i].value, rows[i].decimals, text);
         assert_string_equal(text, rows[i].text);
@@ -230,9 +241,9 @@ static void test_fixed_ties_go_to_even(void **state) {
 
 static void test_grammar(void **state) {
     (void)state;
-    static const char *const bad[] = {"",   "-",  "+1",  "01",   "-01", ".5",  "5.",       "1e",
-                                      "1e+", "1,5", " 1", "1 ",  "0x1", "NaN", "Infinity", "--1",
-                                      "1.e3", "1e1.5", "1_0", "٣"};
+    static const char *const bad[] = {"",         "-",   "+1",   "01",    "-01", ".5",  "5.",
+                                      "1e",       "1e+", "1,5",  " 1",    "1 ",  "0x1", "NaN",
+                                      "Infinity", "--1", "1.e3", "1e1.5", "1_0", "٣"};
     double value = 0;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(ecoi_num_parse(bad[i], strlen(bad[i]), &value), ECO_E_PARSE);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The pieces of the CPU path, each against a computation of its own: half precision over all values, NF4 against a
- * slow search in double, norm, RoPE and attention against naive double precision, synthetic weights against golden
- * values computed with exact integers, the fast sums against the plain ones, and the thread pool.
+ * The pieces of the CPU path, each against a computation of its own: half precision over all
+ * values, NF4 against a slow search in double, norm, RoPE and attention against naive double
+ * precision, synthetic weights against golden values computed with exact integers, the fast sums
+ * against the plain ones, and the thread pool.
  */
 #include "kernels/cpu/cpu_model.h"
 #include "kernels/cpu/forward.h"
@@ -29,7 +30,8 @@ static float noise(uint64_t i) {
 static double half_value(uint32_t half) { /* finite ones, by the definition of the format */
     const int exponent = (int)(half >> 10 & 31);
     const double fraction = half & 1023;
-    const double magnitude = exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
+    const double magnitude =
+        exponent == 0 ? ldexp(fraction, -24) : ldexp(1024 + fraction, exponent - 25);
     return (half & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
@@ -51,11 +53,13 @@ static void test_half_to_float_every_value(void **state) {
     }
 }
 
-/* Between neighbours a and b: below the middle a, above it b, in the middle the even one. Both signs. */
+/* Between neighbours a and b: below the middle a, above it b, in the middle the even one. Both
+ * signs. */
 static void test_half_rounding_at_every_middle(void **state) {
     (void)state;
     for (uint32_t a = 0; a < 0x7bff; a++) {
-        const float middle = (float)((half_value(a) + half_value(a + 1)) / 2); /* exact: one bit more than a half */
+        const float middle =
+            (float)((half_value(a) + half_value(a + 1)) / 2); /* exact: one bit more than a half */
         const uint32_t even = a % 2 == 0 ? a : a + 1;
         assert_int_equal(half_from_float(middle), even);
         assert_int_equal(half_from_float(nextafterf(middle, 0.0f)), a);
@@ -103,7 +107,8 @@ static void test_nf4_ties_take_the_lower_code(void **state) {
         assert_int_equal(nf4_encode(nextafterf(below, -2.0f)), c);
         assert_int_equal(nf4_encode(nextafterf(above, 2.0f)), c + 1);
         assert_int_equal(nf4_encode(nf4_table[c]), c);
-        if ((double)middle == exact) { /* elsewhere two floats are as near to the middle, either may divide */
+        if ((double)middle ==
+            exact) { /* elsewhere two floats are as near to the middle, either may divide */
             assert_int_equal(nf4_encode(below), c);
             assert_int_equal(nf4_encode(middle), c);
             assert_int_equal(nf4_encode(above), c + 1);
@@ -118,10 +123,10 @@ static void test_nf4_hand_values(void **state) {
     assert_int_equal(nf4_encode(0.0f), 7);
     assert_int_equal(nf4_encode(1.0f), 15);
     assert_int_equal(nf4_encode(-1.0f), 0);
-    assert_int_equal(nf4_encode(0.5f), 12);   /* 0.4407 is nearer than 0.5626 */
-    assert_int_equal(nf4_encode(-0.5f), 2);   /* -0.5251 */
-    assert_int_equal(nf4_encode(0.04f), 8);   /* just above 0.0398 */
-    assert_int_equal(nf4_encode(-0.04f), 7);  /* -0.0455 is the middle on the other side */
+    assert_int_equal(nf4_encode(0.5f), 12);  /* 0.4407 is nearer than 0.5626 */
+    assert_int_equal(nf4_encode(-0.5f), 2);  /* -0.5251 */
+    assert_int_equal(nf4_encode(0.04f), 8);  /* just above 0.0398 */
+    assert_int_equal(nf4_encode(-0.04f), 7); /* -0.0455 is the middle on the other side */
     assert_int_equal(nf4_code(3.0f, nf4_inverse(-0.0f)), 7); /* a block of zeros */
     assert_int_equal(nf4_code(-6.0f, nf4_inverse(6.0f)), 0);
 }
@@ -149,7 +154,7 @@ static void test_nf4_row_with_a_tail(void **state) {
     const float want[4] = {0.0f, 0.0f, 6.0f, 0.5f};
     assert_memory_equal(absmax, want, sizeof want);
     assert_int_equal(codes[0], 0x77);
-    assert_int_equal(codes[35 + 1] & 15, 0);  /* column 3, the odd one: the low half */
+    assert_int_equal(codes[35 + 1] & 15, 0);   /* column 3, the odd one: the low half */
     assert_int_equal(codes[35 + 34] & 15, 15); /* column 69 */
     for (uint32_t c = 0; c < 70; c++) {
         const uint32_t code = c % 2 == 0 ? codes[35 + c / 2] >> 4 : codes[35 + c / 2] & 15u;
@@ -187,8 +192,8 @@ static void test_synthetic_golden(void **state) {
     }
 }
 
-/* Of a million values: mean 0 ± 5 standard errors, variance 1, the skew and kurtosis of a sum of eight uniforms
- * (0 and 3 - 6/40), and the share beyond two standard deviations. */
+/* Of a million values: mean 0 ± 5 standard errors, variance 1, the skew and kurtosis of a sum of
+ * eight uniforms (0 and 3 - 6/40), and the share beyond two standard deviations. */
 static void test_synthetic_moments(void **state) {
     (void)state;
     const uint32_t n = 1000000;
@@ -237,7 +242,8 @@ static void test_norm(void **state) {
     const double scale = 1.0 / sqrt(squares / (double)N + 1e-5);
     for (uint32_t i = 0; i < N; i++) {
         const double want = (double)x[i] * scale * half_value(gain[i]);
-        ASSERT_NEAR((double)out[i], want, fabs(want) * (0x1p-11 + 1e-6) + 0x1p-25); /* half a unit of FP16 */
+        ASSERT_NEAR((double)out[i], want,
+                    fabs(want) * (0x1p-11 + 1e-6) + 0x1p-25); /* half a unit of FP16 */
         assert_true((double)half_round(out[i]) == (double)out[i]);
     }
 }
@@ -286,7 +292,8 @@ static void test_gated_and_argmax(void **state) {
     for (int i = -40; i <= 40; i++) {
         const double g = i * 0.37;
         const double want = g / (1.0 + exp(-g)) * 1.7;
-        ASSERT_NEAR((double)ecoi_ref_gated((float)g, 1.7f), want, fabs(want) * (0x1p-11 + 1e-6) + 0x1p-25);
+        ASSERT_NEAR((double)ecoi_ref_gated((float)g, 1.7f), want,
+                    fabs(want) * (0x1p-11 + 1e-6) + 0x1p-25);
     }
     const float logits[6] = {-3.0f, 2.0f, 5.0f, 5.0f, -9.0f, 5.0f};
     assert_int_equal(ecoi_ref_argmax(logits, 6), 2);
@@ -328,7 +335,8 @@ static void check_head(const eco_cpu_model *model, uint32_t h, uint32_t n) {
     for (uint32_t p = 0; p < n; p++) {
         double dot = 0.0;
         for (uint32_t i = 0; i < 20; i++) {
-            dot += (double)model->query[h * 20 + i] * half_value(layer->k_cache[p * 40 + shared + i]);
+            dot +=
+                (double)model->query[h * 20 + i] * half_value(layer->k_cache[p * 40 + shared + i]);
         }
         weights[p] = exp(dot / sqrt(20.0));
         sum += weights[p];
@@ -348,7 +356,8 @@ static void test_attention(void **state) {
     eco_pool *pool = NULL;
     eco_cpu_model *model = NULL;
     ASSERT_OK(ecoi_pool_open(1, &pool, &err), &err);
-    const eco_workload workload = {.shape = &grouped, .batch = 1, .n_prompt = 4, .n_tokens = 9, .seed = 1};
+    const eco_workload workload = {
+        .shape = &grouped, .batch = 1, .n_prompt = 4, .n_tokens = 9, .seed = 1};
     ASSERT_OK(ecoi_cpu_model_new(&workload, pool, &model, &err), &err);
     for (uint32_t i = 0; i < 80; i++) {
         model->query[i] = 4.0f * noise(i);
@@ -430,7 +439,9 @@ typedef struct tally {
 static void count_part(void *context, uint32_t index, uint32_t n) {
     tally *t = context;
     t->seen[index]++;
-    t->n = index == 0 ? n : t->n;
+    if (index == 0) {
+        t->n = n;
+    }
 }
 
 static void sum_part(void *context, uint32_t index, uint32_t n) {

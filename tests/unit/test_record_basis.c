@@ -22,7 +22,8 @@ static void test_bases(void **state) {
     assert_false(eco_basis_parse("Measured", &basis));
     assert_int_equal(basis, ECO_BASIS_UNAVAILABLE);
     assert_int_equal(eco_basis_weaker(ECO_BASIS_MEASURED, ECO_BASIS_REPLAYED), ECO_BASIS_REPLAYED);
-    assert_int_equal(eco_basis_weaker(ECO_BASIS_UNAVAILABLE, ECO_BASIS_MEASURED), ECO_BASIS_UNAVAILABLE);
+    assert_int_equal(eco_basis_weaker(ECO_BASIS_UNAVAILABLE, ECO_BASIS_MEASURED),
+                     ECO_BASIS_UNAVAILABLE);
 }
 
 static void test_phases(void **state) {
@@ -40,8 +41,8 @@ static void test_phases(void **state) {
 static void test_readings(void **state) {
     (void)state;
     assert_true(eco_reading_present(eco_reading_of(0.0)));
-    assert_int_equal(eco_reading_of(NAN).absence, ECO_ABSENT_FAILED);
-    assert_int_equal(eco_reading_of(INFINITY).absence, ECO_ABSENT_FAILED);
+    assert_int_equal(eco_reading_of((double)NAN).absence, ECO_ABSENT_FAILED);
+    assert_int_equal(eco_reading_of((double)INFINITY).absence, ECO_ABSENT_FAILED);
     assert_false(eco_reading_present(eco_reading_absent(ECO_ABSENT_PERMISSION)));
     assert_false(eco_reading_present(eco_reading_absent(ECO_PRESENT)));
     assert_string_equal(eco_absence_name(ECO_ABSENT_UNSUPPORTED), "unsupported");
@@ -54,7 +55,9 @@ static eco_boundary gpu(const char *uuid, const char *pci) {
     return boundary;
 }
 
-static bool contains(eco_boundary meter, eco_boundary work) { return eco_boundary_contains(&meter, &work); }
+static bool contains(eco_boundary meter, eco_boundary work) {
+    return eco_boundary_contains(&meter, &work);
+}
 
 static void test_boundaries(void **state) {
     (void)state;
@@ -66,7 +69,8 @@ static void test_boundaries(void **state) {
     assert_false(contains(a, b)); /* UUIDs decide where both are known */
     assert_true(contains(a, pci) && contains(pci, b));
     assert_false(contains(nothing, nothing) || contains(a, nothing));
-    assert_true(contains(cpu, cpu) && contains(host, cpu) && contains(host, a) && contains(host, host));
+    assert_true(contains(cpu, cpu) && contains(host, cpu) && contains(host, a) &&
+                contains(host, host));
     assert_false(contains(cpu, a) || contains(a, cpu) || contains(cpu, host) || contains(a, host));
     assert_false(contains(host, none) || contains(none, none) || contains(none, a));
     assert_string_equal(eco_boundary_kind_name(ECO_BOUNDARY_CPU_PACKAGE), "cpu-package");
@@ -80,14 +84,16 @@ static void test_tables(void **state) {
         assert_true(field->path[0] != '\0' && field->meaning[0] != '\0');
         assert_int_equal(strncmp(field->since, "1.", 2), 0);
         const char *const first = strstr(field->path, "[]");
-        assert_true(first == NULL || strstr(first + 2, "[]") == NULL || strstr(strstr(first + 2, "[]") + 2, "[]") == NULL);
+        assert_true(first == NULL || strstr(first + 2, "[]") == NULL ||
+                    strstr(strstr(first + 2, "[]") + 2, "[]") == NULL);
         for (int k = 0; k < i; k++) {
             assert_string_not_equal(field->path, eco_field_at((eco_field)k)->path);
         }
     }
     for (int i = 0; i < ECO_WARNING_COUNT; i++) {
         for (int k = 0; k < i; k++) {
-            assert_string_not_equal(eco_warning_at((eco_warning)i)->code, eco_warning_at((eco_warning)k)->code);
+            assert_string_not_equal(eco_warning_at((eco_warning)i)->code,
+                                    eco_warning_at((eco_warning)k)->code);
         }
     }
     assert_string_equal(eco_field_at(ECO_FIELD_WI_J)->path, "trials.arms[].windows[].energy_j");
@@ -96,8 +102,9 @@ static void test_tables(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bases),      cmocka_unit_test(test_phases), cmocka_unit_test(test_readings),
-        cmocka_unit_test(test_boundaries), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_bases),    cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_readings), cmocka_unit_test(test_boundaries),
+        cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,11 +14,22 @@
 static void test_written_form(void **state) {
     (void)state;
     const eco_sample rows[] = {
-        {.t_ns = 1000000000, .power_w = eco_reading_of(71.5), .temp_c = eco_reading_of(34), .phase = ECO_PHASE_IDLE_BARE},
-        {.t_ns = 3234567499, .energy_j = eco_reading_of(1234567.8905), .tokens = eco_reading_of(0), .block = 2,
+        {.t_ns = 1000000000,
+         .power_w = eco_reading_of(71.5),
+         .temp_c = eco_reading_of(34),
+         .phase = ECO_PHASE_IDLE_BARE},
+        {.t_ns = 3234567499,
+         .energy_j = eco_reading_of(1234567.8905),
+         .tokens = eco_reading_of(0),
+         .block = 2,
          .phase = ECO_PHASE_DECODE},
-        {.t_ns = 3234567500, .tokens = eco_reading_of(12.34549), .block = 2, .phase = ECO_PHASE_DECODE},
-        {.t_ns = 999999499, .power_w = eco_reading_absent(ECO_ABSENT_FAILED), .phase = ECO_PHASE_RAMP},
+        {.t_ns = 3234567500,
+         .tokens = eco_reading_of(12.34549),
+         .block = 2,
+         .phase = ECO_PHASE_DECODE},
+        {.t_ns = 999999499,
+         .power_w = eco_reading_absent(ECO_ABSENT_FAILED),
+         .phase = ECO_PHASE_RAMP},
         {.t_ns = 499999999, .phase = ECO_PHASE_RAMP},
         {.t_ns = 999999900, .phase = ECO_PHASE_LOAD},
     };
@@ -36,7 +47,8 @@ static void test_written_form(void **state) {
 
 static eco_reading random_reading(uint64_t *seed, double scale) {
     const uint64_t r = ecoi_rng_next(seed);
-    return r % 4 == 0 ? eco_reading_absent(ECO_ABSENT_STALE) : eco_reading_of((double)(r >> 11) / 9007199254740992.0 * scale);
+    return r % 4 == 0 ? eco_reading_absent(ECO_ABSENT_STALE)
+                      : eco_reading_of((double)(r >> 11) / 9007199254740992.0 * scale);
 }
 
 static void test_round_trip(void **state) {
@@ -65,7 +77,8 @@ static void test_round_trip(void **state) {
     assert_int_equal(n, N_ROWS);
     for (size_t i = 0; i < n; i++) {
         assert_true(llabs(back[i].t_ns - rows[i].t_ns) <= 500);
-        assert_int_equal(eco_reading_present(back[i].power_w), eco_reading_present(rows[i].power_w));
+        assert_int_equal(eco_reading_present(back[i].power_w),
+                         eco_reading_present(rows[i].power_w));
         if (eco_reading_present(back[i].energy_j)) {
             ASSERT_NEAR(back[i].energy_j.value, rows[i].energy_j.value, 0.00050001);
         }
@@ -88,19 +101,24 @@ static void test_refused(void **state) {
         const char *text, *message;
     } rows[] = {
         {"", "t.csv:1: the file is empty"},
-        {"t_s,power_w\n", "t.csv:1: expected the columns t_s,power_w,energy_j,tokens,temp_c,block,phase"},
+        {"t_s,power_w\n",
+         "t.csv:1: expected the columns t_s,power_w,energy_j,tokens,temp_c,block,phase"},
         {"t_s,power_w,energy_j,tokens,temp_c,block,phase\r\n",
          "t.csv:1: carriage return: lines must end with a line feed only"},
-        {HEADER "1,2,3,4,5,1,decode\r\n", "t.csv:2: carriage return: lines must end with a line feed only"},
+        {HEADER "1,2,3,4,5,1,decode\r\n",
+         "t.csv:2: carriage return: lines must end with a line feed only"},
         {HEADER "1,2,3,4,5,1,decode", "t.csv:2: the last line is cut: no line feed"},
         {HEADER "1,2,3,4,5,1\n", "t.csv:2: fewer than 7 columns"},
         {HEADER "1,2,3,4,5,1,decode,\n", "t.csv:2: more than 7 columns"},
         {HEADER "\n", "t.csv:2: fewer than 7 columns"},
-        {HEADER "1,2,3,4,5,1,decode\n,2,3,4,5,1,decode\n", "t.csv:3: t_s: expected seconds, at most 9 decimals"},
+        {HEADER "1,2,3,4,5,1,decode\n,2,3,4,5,1,decode\n",
+         "t.csv:3: t_s: expected seconds, at most 9 decimals"},
         {HEADER "1e3,2,3,4,5,1,decode\n", "t.csv:2: t_s: expected seconds, at most 9 decimals"},
         {HEADER "1.,2,3,4,5,1,decode\n", "t.csv:2: t_s: expected seconds, at most 9 decimals"},
-        {HEADER "1.0000000001,2,3,4,5,1,decode\n", "t.csv:2: t_s: expected seconds, at most 9 decimals"},
-        {HEADER "2000000000,2,3,4,5,1,decode\n", "t.csv:2: t_s: expected seconds, at most 9 decimals"},
+        {HEADER "1.0000000001,2,3,4,5,1,decode\n",
+         "t.csv:2: t_s: expected seconds, at most 9 decimals"},
+        {HEADER "2000000000,2,3,4,5,1,decode\n",
+         "t.csv:2: t_s: expected seconds, at most 9 decimals"},
         {HEADER "1,nan,3,4,5,1,decode\n", "t.csv:2: power_w: expected a number or nothing"},
         {HEADER "1,2,1e999,4,5,1,decode\n", "t.csv:2: energy_j: expected a number or nothing"},
         {HEADER "1,2,3,0x4,5,1,decode\n", "t.csv:2: tokens: expected a number or nothing"},
@@ -115,7 +133,9 @@ static void test_refused(void **state) {
         eco_sample *back = NULL;
         size_t n = 1;
         eco_error err = {0};
-        assert_int_equal(eco_trace_parse(rows[i].text, strlen(rows[i].text), "t.csv", &back, &n, &err), ECO_E_PARSE);
+        assert_int_equal(
+            eco_trace_parse(rows[i].text, strlen(rows[i].text), "t.csv", &back, &n, &err),
+            ECO_E_PARSE);
         assert_string_equal(err.message, rows[i].message);
         assert_null(back);
         assert_int_equal(n, 0);
@@ -149,7 +169,8 @@ static void test_exact_time(void **state) {
     eco_sample *back = NULL;
     size_t n = 0;
     eco_error err = {0};
-    static const char text[] = HEADER "999999999.999999999,,,,,0,ramp\n-0.000000001,,,,,0,ramp\n7,,,,,0,ramp\n";
+    static const char text[] =
+        HEADER "999999999.999999999,,,,,0,ramp\n-0.000000001,,,,,0,ramp\n7,,,,,0,ramp\n";
     ASSERT_OK(eco_trace_parse(text, sizeof text - 1, "t.csv", &back, &n, &err), &err);
     assert_int_equal(n, 3);
     assert_true(back[0].t_ns == 999999999999999999);
@@ -161,8 +182,9 @@ static void test_exact_time(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_written_form), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_caps),         cmocka_unit_test(test_exact_time),
+        cmocka_unit_test(test_written_form), cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_caps),
+        cmocka_unit_test(test_exact_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

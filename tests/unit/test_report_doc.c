@@ -41,7 +41,7 @@ static void set_all(eco_report *report, const uint32_t *order) {
                     eco_report_set_string(report, field, at, info->id);
                     break;
                 case ECO_TYPE_NUMBER:
-                    eco_report_set_number(report, field, at, field + 0.25 + i + j / 8.0);
+                    eco_report_set_number(report, field, at, (double)field + 0.25 + i + j / 8.0);
                     break;
                 case ECO_TYPE_INTEGER:
                     eco_report_set_integer(report, field, at, field);
@@ -109,7 +109,7 @@ static void test_set_and_get(void **state) {
     eco_report_set_rounded(r, ECO_FIELD_RE_MJ, ECO_TOP, 1234.56789, 3);
     assert_true(eco_report_number(r, ECO_FIELD_RE_MJ, ECO_TOP, &number));
     assert_true(number == 1234.568);
-    eco_report_set_number(r, ECO_FIELD_RE_MJ, ECO_TOP, NAN);
+    eco_report_set_number(r, ECO_FIELD_RE_MJ, ECO_TOP, (double)NAN);
     assert_false(eco_report_number(r, ECO_FIELD_RE_MJ, ECO_TOP, &number));
     eco_report_set_integer(r, ECO_FIELD_WL_BATCH, ECO_TOP, INT64_MAX);
     assert_true(eco_report_integer(r, ECO_FIELD_WL_BATCH, ECO_TOP, &integer));
@@ -124,7 +124,8 @@ static void test_set_and_get(void **state) {
     assert_false(eco_report_string(r, ECO_FIELD_WL_MODEL, ECO_TOP, &string));
     eco_report_set_reading(r, ECO_FIELD_EN_ECC, ECO_TOP, eco_reading_of(1), 0);
     assert_true(eco_report_bool(r, ECO_FIELD_EN_ECC, ECO_TOP, &truth) && truth);
-    eco_report_set_reading(r, ECO_FIELD_EN_ECC, ECO_TOP, eco_reading_absent(ECO_ABSENT_UNSUPPORTED), 0);
+    eco_report_set_reading(r, ECO_FIELD_EN_ECC, ECO_TOP, eco_reading_absent(ECO_ABSENT_UNSUPPORTED),
+                           0);
     assert_false(eco_report_bool(r, ECO_FIELD_EN_ECC, ECO_TOP, &truth));
     eco_report_set_reading(r, ECO_FIELD_EN_LIMIT, ECO_TOP, eco_reading_of(699.99996), 3);
     assert_true(eco_report_number(r, ECO_FIELD_EN_LIMIT, ECO_TOP, &number) && number == 700.0);
@@ -160,22 +161,27 @@ static void test_sticky_failures(void **state) {
     eco_report *r = eco_report_new();
     eco_report_set_number(r, ECO_FIELD_WI_J, ECO_AT2(0, 0), 1);
     eco_report_set_number(r, ECO_FIELD_WI_J, ECO_AT2(0, 2), 1);
-    expect_sticky(r, ECO_E_RANGE, "report: trials.arms[].windows[].energy_j: an array element was skipped");
+    expect_sticky(r, ECO_E_RANGE,
+                  "report: trials.arms[].windows[].energy_j: an array element was skipped");
     r = eco_report_new();
     eco_report_set_number(r, ECO_FIELD_WL_PRECISION, ECO_TOP, 4);
-    expect_sticky(r, ECO_E_USAGE, "report: workload.precision: the field does not take this number");
+    expect_sticky(r, ECO_E_USAGE,
+                  "report: workload.precision: the field does not take this number");
     r = eco_report_new();
     eco_report_set_number(r, ECO_FIELD_WL_BATCH, ECO_TOP, 1.5);
-    expect_sticky(r, ECO_E_USAGE, "report: workload.batch_size: the field does not take this number");
+    expect_sticky(r, ECO_E_USAGE,
+                  "report: workload.batch_size: the field does not take this number");
     r = eco_report_new();
     eco_report_set_bool(r, ECO_FIELD_RE_MJ, ECO_TOP, true);
     expect_sticky(r, ECO_E_USAGE, "report: results.energy_per_token_mj: the field is no boolean");
     r = read_back("{\"results\":7}");
     eco_report_set_number(r, ECO_FIELD_RE_MJ, ECO_TOP, 1);
-    expect_sticky(r, ECO_E_INVALID, "report: results.energy_per_token_mj: something else stands on the path");
+    expect_sticky(r, ECO_E_INVALID,
+                  "report: results.energy_per_token_mj: something else stands on the path");
     r = read_back("{\"trials\":{\"arms\":[null]}}");
     eco_report_set_number(r, ECO_FIELD_AR_MJ, ECO_AT1(0), 1);
-    expect_sticky(r, ECO_E_INVALID, "report: trials.arms[].energy_per_token_mj: something else stands in the array");
+    expect_sticky(r, ECO_E_INVALID,
+                  "report: trials.arms[].energy_per_token_mj: something else stands in the array");
 }
 
 static void test_warnings(void **state) {
@@ -194,13 +200,15 @@ static void test_warnings(void **state) {
     assert_true(eco_report_string(r, ECO_FIELD_WA_DETAIL, ECO_AT1(0), &detail));
     assert_string_equal(detail, "block 2");
     assert_false(eco_report_string(r, ECO_FIELD_WA_DETAIL, ECO_AT1(1), &detail));
-    assert_true(eco_report_bool(r, ECO_FIELD_WA_INVALIDATES, ECO_AT1(0), &invalidates) && invalidates);
+    assert_true(eco_report_bool(r, ECO_FIELD_WA_INVALIDATES, ECO_AT1(0), &invalidates) &&
+                invalidates);
     eco_report_free(r);
 }
 
 static void test_strings_with_nul(void **state) {
     (void)state;
-    eco_report *const r = read_back("{\"workload\":{\"model_name\":\"a\\u0000b\",\"precision\":\"NF4\"}}");
+    eco_report *const r =
+        read_back("{\"workload\":{\"model_name\":\"a\\u0000b\",\"precision\":\"NF4\"}}");
     const char *string = "";
     assert_false(eco_report_string(r, ECO_FIELD_WL_MODEL, ECO_TOP, &string));
     assert_null(string);
@@ -215,7 +223,8 @@ static void test_read_refused(void **state) {
     assert_int_equal(eco_report_read("\n [1]", 5, "r.json", &report, &err), ECO_E_PARSE);
     assert_string_equal(err.message, "r.json:2:2: expected an object, found array");
     assert_null(report);
-    assert_int_equal(eco_report_read("{\"a\":1,\"a\":2}", 13, "r.json", &report, &err), ECO_E_PARSE);
+    assert_int_equal(eco_report_read("{\"a\":1,\"a\":2}", 13, "r.json", &report, &err),
+                     ECO_E_PARSE);
     assert_null(report);
 }
 
@@ -279,8 +288,10 @@ static bool names_place(const char *message) {
 }
 
 static size_t damage(char *text, size_t length, size_t capacity, uint64_t *seed) {
-    static const char *const pieces[] = {"{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "\\ud800", "1e999", "-", "null",
-                                         "\xff", "\xe2\x80\xa8", "\n", "0", "{\"a\":", "[[[[[[[[", "true", ".", "e"};
+    static const char *const pieces[] = {
+        "{",   "}",       "[",        "]",    ",",    ":",    "\"",           "\\",
+        "\\u", "\\ud800", "1e999",    "-",    "null", "\xff", "\xe2\x80\xa8", "\n",
+        "0",   "{\"a\":", "[[[[[[[[", "true", ".",    "e"};
     const size_t at = ecoi_rng_next(seed) % length;
     switch (ecoi_rng_below(seed, 5)) {
     case 0:
@@ -288,7 +299,7 @@ static size_t damage(char *text, size_t length, size_t capacity, uint64_t *seed)
         return length;
     case 1:
         return at + 1; /* cut */
-    case 2: { /* leave a piece out */
+    case 2: {          /* leave a piece out */
         const size_t n = ecoi_rng_next(seed) % (length - at) % 40;
         memmove(text + at, text + at + n, length - at - n);
         return length - n;
@@ -354,16 +365,17 @@ static void test_damaged_reports(void **state) {
         free(text);
     }
     free(valid);
-    print_message("%u of %d damaged reports were still JSON objects, %u of them with findings\n", n_read, N_REPORTS,
-                  n_findings);
+    print_message("%u of %d damaged reports were still JSON objects, %u of them with findings\n",
+                  n_read, N_REPORTS, n_findings);
     assert_true(n_read > 500 && n_read < N_REPORTS - 5000);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_key_order), cmocka_unit_test(test_set_and_get),      cmocka_unit_test(test_sticky_failures),
-        cmocka_unit_test(test_warnings),  cmocka_unit_test(test_strings_with_nul), cmocka_unit_test(test_read_refused),
-        cmocka_unit_test(test_golden),    cmocka_unit_test(test_damaged_reports),
+        cmocka_unit_test(test_key_order),        cmocka_unit_test(test_set_and_get),
+        cmocka_unit_test(test_sticky_failures),  cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_strings_with_nul), cmocka_unit_test(test_read_refused),
+        cmocka_unit_test(test_golden),           cmocka_unit_test(test_damaged_reports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,10 +22,10 @@ static eco_meter *open_meter(void) {
     return meter;
 }
 
-static eco_sampler *open_sampler(eco_meter *meter) {
+static eco_sampler *open_sampler(eco_meter *meter, int64_t frozen_after_ns) {
     eco_sampler *sampler = NULL;
     const eco_sampler_options options = {
-        .meter = meter, .rate_hz = 20.0, .capacity = 1000, .frozen_after_ns = 600 * ms_ns};
+        .meter = meter, .rate_hz = 20.0, .capacity = 1000, .frozen_after_ns = frozen_after_ns};
     ASSERT_OK(ecoi_sampler_open(&options, &sampler, &error), &error);
     return sampler;
 }
@@ -91,7 +91,7 @@ static void test_energy_is_the_true_integral(void **state) {
         fake_driver_power(0, start_ns + (int64_t)i * 137 * ms_ns, i % 2 == 0 ? 480.0 : 320.0);
     }
     eco_meter *meter = open_meter();
-    eco_sampler *sampler = open_sampler(meter);
+    eco_sampler *sampler = open_sampler(meter, 0);
     eco_edge open;
     eco_edge close;
     ecoi_sampler_mark(sampler, 0, ECO_PHASE_RAMP);
@@ -114,12 +114,14 @@ static void test_energy_is_the_true_integral(void **state) {
     const double got_j = close.energy_j.value - open.energy_j.value;
     ASSERT_NEAR(got_j, true_j,
                 edges_s < 0.02 ? 0.005 * true_j + 480.0 * edges_s / 2.0 : 480.0 * edges_s);
-    /* One sample beyond the edge, then the rows. */
+    /* Two samples beyond the edge, then the rows. */
     eco_sampler_stats stats;
-    do {
-        ecoi_sleep_until_ns(ecoi_now_ns() + 60 * ms_ns);
+    ecoi_sampler_stats(sampler, &stats);
+    const uint64_t n_wanted = stats.n_samples + 2;
+    while (stats.n_samples < n_wanted) {
+        ecoi_sleep_until_ns(ecoi_now_ns() + 10 * ms_ns);
         ecoi_sampler_stats(sampler, &stats);
-    } while (stats.n_samples < 12);
+    }
     size_t n = 0;
     const eco_sample *rows = ecoi_sampler_rows(sampler, &n);
     assert_window_rows(rows, n, &open, &close);
@@ -141,7 +143,7 @@ static void test_no_counter(void **state) {
     (void)state;
     fake_driver_start("counter none\nidle_bare_w 99\n");
     eco_meter *meter = open_meter();
-    eco_sampler *sampler = open_sampler(meter);
+    eco_sampler *sampler = open_sampler(meter, 0);
     eco_edge edge;
     const int64_t asked_ns = ecoi_now_ns();
     eco_edge_request request = opening();
@@ -172,7 +174,7 @@ static void test_frozen_counter(void **state) {
     (void)state;
     fake_driver_start("counter frozen\nread_cost_energy_us 1000\n");
     eco_meter *meter = open_meter();
-    eco_sampler *sampler = open_sampler(meter);
+    eco_sampler *sampler = open_sampler(meter, 600 * ms_ns);
     eco_edge edge;
     const eco_edge_request request = opening();
     assert_int_equal(ecoi_sampler_edge(sampler, &request, &edge, &error), ECO_E_TIMEOUT);
@@ -190,7 +192,7 @@ static void test_step_back(void **state) {
     (void)state;
     fake_driver_start("counter step_back_at_s 0.45 500\nread_cost_energy_us 1000\n");
     eco_meter *meter = open_meter();
-    eco_sampler *sampler = open_sampler(meter);
+    eco_sampler *sampler = open_sampler(meter, 0);
     eco_edge edge;
     eco_edge_request request = opening();
     ASSERT_OK(ecoi_sampler_edge(sampler, &request, &edge, &error), &error);
@@ -210,7 +212,7 @@ static void test_device_lost(void **state) {
     (void)state;
     fake_driver_start("read_cost_energy_us 1000\n");
     eco_meter *meter = open_meter();
-    eco_sampler *sampler = open_sampler(meter);
+    eco_sampler *sampler = open_sampler(meter, 0);
     eco_edge edge;
     eco_edge_request request = opening();
     ASSERT_OK(ecoi_sampler_edge(sampler, &request, &edge, &error), &error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The CPU as a device of the native engine. Work runs on the calling thread and the pool's; a finished unit is
- * published with release order, and `stop` is looked at before each unit.
+ * The CPU as a device of the native engine. Work runs on the calling thread and the pool's; a
+ * finished unit is published with release order, and `stop` is looked at before each unit.
  */
 #include "kernels/kernels.h"
 
@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reading must miss every cache: eight times the largest one, at least 512 MiB, at most what the host can lend. */
+/* Reading must miss every cache: eight times the largest one, at least 512 MiB, at most what the
+ * host can lend. */
 static const uint64_t read_bytes_min = 512ull << 20;
 static const uint64_t read_bytes_max = 8ull << 30;
 enum { READ_CHUNK_BYTES = 64 << 20, READ_LINE_WORDS = 8 };
@@ -30,6 +31,8 @@ typedef struct cpu_arm {
     eco_cpu_model *model;
     double prepare_s;
     uint64_t progress;
+    bool prompt_cached;   /* the cache holds the prompt: decoding writes behind it only */
+    uint32_t first_token; /* that follows it */
 } cpu_arm;
 
 const eco_cpu_model *ecoi_cpu_arm_model(const void *model) {
@@ -37,7 +40,9 @@ const eco_cpu_model *ecoi_cpu_arm_model(const void *model) {
     return arm->model;
 }
 
-static void publish(cpu_arm *arm, uint64_t n) { __atomic_store_n(&arm->progress, n, __ATOMIC_RELEASE); }
+static void publish(cpu_arm *arm, uint64_t n) {
+    __atomic_store_n(&arm->progress, n, __ATOMIC_RELEASE);
+}
 
 static bool stopped(const eco_work *work, uint64_t n_done) {
     return (work->n_units_max != 0 && n_done >= work->n_units_max) ||
@@ -52,7 +57,8 @@ static bool cpu_usable(char *reason, size_t reason_size) {
 static eco_status cpu_open(const char *selector, uint32_t n_threads, void **state, eco_error *err) {
     *state = NULL;
     if (selector != NULL && selector[0] != '\0') {
-        return eco_error_set(err, ECO_E_USAGE, 0, "device cpu takes no number or name, not \"%s\"", selector);
+        return eco_error_set(err, ECO_E_USAGE, 0, "device cpu takes no number or name, not \"%s\"",
+                             selector);
     }
     cpu_device *device = ecoi_calloc(1, sizeof *device);
     if (device == NULL) {
@@ -61,7 +67,8 @@ static eco_status cpu_open(const char *selector, uint32_t n_threads, void **stat
     const uint32_t n_allowed = ecoi_cpu_allowed();
     const uint32_t n_default = n_allowed < ECO_POOL_THREADS_MAX ? n_allowed : ECO_POOL_THREADS_MAX;
     device->sums = ecoi_cpu_sums_best();
-    const eco_status status = ecoi_pool_open(n_threads == 0 ? n_default : n_threads, &device->pool, err);
+    const eco_status status =
+        ecoi_pool_open(n_threads == 0 ? n_default : n_threads, &device->pool, err);
     if (status != ECO_OK) {
         ecoi_free(device);
         return status;
@@ -89,14 +96,17 @@ static uint64_t cpu_model_bytes(const void *state, const eco_workload *workload)
     return ecoi_cpu_model_bytes(workload);
 }
 
-static eco_status cpu_model_open(void *state, const eco_workload *workload, void **model, eco_error *err) {
+static eco_status cpu_model_open(void *state, const eco_workload *workload, void **model,
+                                 eco_error *err) {
     *model = NULL;
     cpu_device *device = state;
     const int64_t begun_ns = ecoi_now_ns();
     const uint64_t n_bytes = ecoi_cpu_model_bytes(workload);
     const eco_host_memory memory = ecoi_host_memory();
-    if (memory.total_bytes != 0 && n_bytes > memory.available_bytes) { /* before the kernel's killer finds out */
-        return eco_error_set(err, ECO_E_NO_MEMORY, 0, "model %s needs %llu bytes of memory, %llu are available",
+    if (memory.total_bytes != 0 &&
+        n_bytes > memory.available_bytes) { /* before the kernel's killer finds out */
+        return eco_error_set(err, ECO_E_NO_MEMORY, 0,
+                             "model %s needs %llu bytes of memory, %llu are available",
                              workload->shape->name, (unsigned long long)n_bytes,
                              (unsigned long long)memory.available_bytes);
     }
@@ -129,9 +139,12 @@ static void step(cpu_arm *arm, uint32_t token, uint32_t position, bool want_logi
     ecoi_cpu_step(arm->model, arm->device->pool, arm->device->sums, token, position, want_logits);
 }
 
-static uint32_t greedy(const cpu_arm *arm) { return ecoi_ref_argmax(arm->model->logits, arm->model->shape.n_vocab); }
+static uint32_t greedy(const cpu_arm *arm) {
+    return ecoi_ref_argmax(arm->model->logits, arm->model->shape.n_vocab);
+}
 
-/* The prompt at positions 0 … n_prompt - 1, each a unit if `count`; false when stopped on the way. */
+/* The prompt at positions 0 … n_prompt - 1, each a unit if `count`; false when stopped on the way.
+ */
 static bool prefill(cpu_arm *arm, const eco_work *work, bool count, uint64_t *n_done) {
     const uint32_t n_prompt = arm->model->n_prompt;
     for (uint32_t i = 0; i < n_prompt; i++) {
@@ -162,12 +175,15 @@ static bool decode(cpu_arm *arm, const eco_work *work, uint32_t first, uint64_t 
 
 static void work_decode(cpu_arm *arm, const eco_work *work, eco_work_result *out) {
     uint64_t n_done = 0;
-    if (!prefill(arm, work, false, &n_done)) {
-        return;
+    if (!arm->prompt_cached) {
+        if (!prefill(arm, work, false, &n_done)) {
+            return;
+        }
+        arm->first_token = greedy(arm);
+        arm->prompt_cached = true;
     }
-    const uint32_t first = greedy(arm);
     const int64_t begun_ns = ecoi_now_ns();
-    while (decode(arm, work, first, &n_done)) {
+    while (decode(arm, work, arm->first_token, &n_done)) {
     }
     out->n_units = n_done;
     out->busy_s = (double)(ecoi_now_ns() - begun_ns) * 1e-9;
@@ -187,9 +203,10 @@ static void work_prompts(cpu_arm *arm, const eco_work *work, eco_work_result *ou
 
 typedef struct read_request {
     uint64_t *words;
-    size_t n_words;     /* of the buffer */
-    size_t begin, end;  /* of the chunk */
-    uint64_t *sinks;    /* [n_threads], a cache line apart: keeps the reads from being optimised away */
+    size_t n_words;    /* of the buffer */
+    size_t begin, end; /* of the chunk */
+    uint64_t
+        *sinks; /* [n_threads], a cache line apart: keeps the reads from being optimised away */
 } read_request;
 
 static void touch_part(void *context, uint32_t index, uint32_t n) {
@@ -202,7 +219,8 @@ static void touch_part(void *context, uint32_t index, uint32_t n) {
 
 static void read_part(void *context, uint32_t index, uint32_t n) {
     const read_request *request = context;
-    const eco_range range = ecoi_pool_share(request->end - request->begin, READ_LINE_WORDS, index, n);
+    const eco_range range =
+        ecoi_pool_share(request->end - request->begin, READ_LINE_WORDS, index, n);
     const uint64_t *words = request->words + request->begin;
     uint64_t sums[READ_LINE_WORDS] = {0};
     for (size_t i = range.begin; i < range.end; i += READ_LINE_WORDS) {
@@ -217,15 +235,19 @@ static void read_part(void *context, uint32_t index, uint32_t n) {
 
 static uint64_t read_bytes(void) {
     uint64_t bytes = 8 * ecoi_cpu_cache_bytes();
-    bytes = bytes < read_bytes_min ? read_bytes_min : bytes > read_bytes_max ? read_bytes_max : bytes;
+    bytes = bytes < read_bytes_min   ? read_bytes_min
+            : bytes > read_bytes_max ? read_bytes_max
+                                     : bytes;
     const eco_host_memory memory = ecoi_host_memory();
     if (memory.total_bytes != 0 && bytes > memory.available_bytes / 2 && bytes > read_bytes_min) {
-        bytes = memory.available_bytes / 2 > read_bytes_min ? memory.available_bytes / 2 : read_bytes_min;
+        bytes = memory.available_bytes / 2 > read_bytes_min ? memory.available_bytes / 2
+                                                            : read_bytes_min;
     }
     return bytes / READ_CHUNK_BYTES * READ_CHUNK_BYTES;
 }
 
-static eco_status work_read(cpu_arm *arm, const eco_work *work, eco_work_result *out, eco_error *err) {
+static eco_status work_read(cpu_arm *arm, const eco_work *work, eco_work_result *out,
+                            eco_error *err) {
     eco_pool *pool = arm->device->pool;
     const uint64_t n_bytes = read_bytes();
     const size_t chunk_words = READ_CHUNK_BYTES / sizeof(uint64_t);
@@ -235,7 +257,8 @@ static eco_status work_read(cpu_arm *arm, const eco_work *work, eco_work_result 
     if (request.words == NULL || request.sinks == NULL) {
         ecoi_free(request.words);
         ecoi_free(request.sinks);
-        return eco_error_set(err, ECO_E_NO_MEMORY, 0, "bandwidth probe: no memory for its %llu bytes",
+        return eco_error_set(err, ECO_E_NO_MEMORY, 0,
+                             "bandwidth probe: no memory for its %llu bytes",
                              (unsigned long long)n_bytes);
     }
     ecoi_pool_run(pool, touch_part, &request);
@@ -268,7 +291,8 @@ static void work_launch(cpu_arm *arm, const eco_work *work, eco_work_result *out
     out->busy_s = (double)(ecoi_now_ns() - begun_ns) * 1e-9;
 }
 
-static eco_status work_by_kind(cpu_arm *arm, const eco_work *work, eco_work_result *out, eco_error *err) {
+static eco_status work_by_kind(cpu_arm *arm, const eco_work *work, eco_work_result *out,
+                               eco_error *err) {
     switch (work->kind) {
     case ECO_WORK_DECODE:
         work_decode(arm, work, out);
@@ -286,8 +310,10 @@ static eco_status work_by_kind(cpu_arm *arm, const eco_work *work, eco_work_resu
     return eco_error_set(err, ECO_E_USAGE, 0, "unknown kind of work %d", (int)work->kind);
 }
 
-/* The count is 0 whenever nothing runs, and through a decode's prefill: a watcher never sees the last work's. */
-static eco_status cpu_work(void *model, const eco_work *work, eco_work_result *out, eco_error *err) {
+/* The count is 0 whenever nothing runs, and through a decode's prefill: a watcher never sees the
+ * last work's. */
+static eco_status cpu_work(void *model, const eco_work *work, eco_work_result *out,
+                           eco_error *err) {
     cpu_arm *arm = model;
     *out = (eco_work_result){0};
     publish(arm, 0);
@@ -296,18 +322,21 @@ static eco_status cpu_work(void *model, const eco_work *work, eco_work_result *o
     return status;
 }
 
-static eco_status cpu_logits(void *model, const uint32_t *tokens, size_t n, float *logits, eco_error *err) {
+static eco_status cpu_logits(void *model, const uint32_t *tokens, size_t n, float *logits,
+                             eco_error *err) {
     cpu_arm *arm = model;
     const eco_model_shape *shape = &arm->model->shape;
     if (n == 0 || n > arm->model->n_positions) {
-        return eco_error_set(err, ECO_E_RANGE, 0, "%zu tokens: the arm holds 1 to %u", n, arm->model->n_positions);
+        return eco_error_set(err, ECO_E_RANGE, 0, "%zu tokens: the arm holds 1 to %u", n,
+                             arm->model->n_positions);
     }
     for (size_t i = 0; i < n; i++) {
         if (tokens[i] >= shape->n_vocab) {
-            return eco_error_set(err, ECO_E_RANGE, 0, "token %u at %zu: the vocabulary has %u", tokens[i], i,
-                                 shape->n_vocab);
+            return eco_error_set(err, ECO_E_RANGE, 0, "token %u at %zu: the vocabulary has %u",
+                                 tokens[i], i, shape->n_vocab);
         }
     }
+    arm->prompt_cached = false;
     for (size_t i = 0; i < n; i++) {
         step(arm, tokens[i], (uint32_t)i, i + 1 == n);
     }

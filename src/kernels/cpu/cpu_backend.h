@@ -7,7 +7,8 @@
 
 #include "kernels/cpu/cpu_model.h"
 
-/* The model behind a `model` pointer of ecoi_backend_cpu; its logits are those of the last step that made any. */
+/* The model behind a `model` pointer of ecoi_backend_cpu; its logits are those of the last step
+ * that made any. */
 const eco_cpu_model *ecoi_cpu_arm_model(const void *model);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Lays a model out in one block and fills it with synthetic weights. The same carving runs twice: once over no
- * memory, to count, and once over the block, so the two cannot disagree.
+ * Lays a model out in one block and fills it with synthetic weights. The same carving runs twice:
+ * once over no memory, to count, and once over the block, so the two cannot disagree.
  */
 #include "kernels/cpu/cpu_model.h"
 
@@ -34,7 +34,8 @@ static void *carve(carver *cut, uint64_t count, uint64_t size) {
     return cut->base == NULL ? NULL : cut->base + begin;
 }
 
-static eco_cpu_matrix carve_matrix(carver *cut, eco_format format, uint32_t n_rows, uint32_t n_columns) {
+static eco_cpu_matrix carve_matrix(carver *cut, eco_format format, uint32_t n_rows,
+                                   uint32_t n_columns) {
     eco_cpu_matrix matrix = {.format = format, .n_rows = n_rows, .n_columns = n_columns};
     if (format == ECO_FORMAT_NF4) {
         matrix.n_row_bytes = (n_columns + 1) / 2;
@@ -98,8 +99,8 @@ static void carve_model(carver *cut, eco_cpu_model *model, eco_cpu_layer *layers
     }
     model->embedding = carve_matrix(cut, ECO_FORMAT_FP16, shape->n_vocab, shape->d_model);
     const bool shared = shape->tied_embeddings && model->head_format == ECO_FORMAT_FP16;
-    model->head =
-        shared ? model->embedding : carve_matrix(cut, model->head_format, shape->n_vocab, shape->d_model);
+    model->head = shared ? model->embedding
+                         : carve_matrix(cut, model->head_format, shape->n_vocab, shape->d_model);
     model->norm_final = carve(cut, shape->d_model, sizeof(uint16_t));
     model->weight_bytes = cut->n_bytes;
     for (uint32_t l = 0; l < shape->n_layers; l++) {
@@ -134,7 +135,8 @@ static void store_row_nf4(eco_cpu_matrix *matrix, uint32_t row, const uint16_t *
     uint8_t *codes = matrix->codes + (size_t)row * matrix->n_row_bytes;
     for (uint32_t b = 0; b < matrix->n_blocks; b++) {
         const uint32_t begin = b * NF4_BLOCK;
-        const uint32_t end = begin + NF4_BLOCK < matrix->n_columns ? begin + NF4_BLOCK : matrix->n_columns;
+        const uint32_t end =
+            begin + NF4_BLOCK < matrix->n_columns ? begin + NF4_BLOCK : matrix->n_columns;
         float absmax = 0.0f;
         for (uint32_t c = begin; c < end; c++) {
             absmax = fmaxf(absmax, fabsf(half_to_float(values[c])));
@@ -202,14 +204,16 @@ static void fill_linear(const filler *fill, eco_cpu_matrix *matrix, uint64_t ten
     fill_matrix(fill, matrix, tensor, ecoi_linear_scale(matrix->n_columns));
 }
 
-static void fill_vector(const filler *fill, uint16_t *out, uint32_t n, uint64_t tensor, bool is_gain) {
+static void fill_vector(const filler *fill, uint16_t *out, uint32_t n, uint64_t tensor,
+                        bool is_gain) {
     const uint64_t key = syn_key(fill->seed, tensor);
     for (uint32_t i = 0; i < n; i++) {
         out[i] = half_from_float(syn_value(key, i, is_gain ? 1.0f : 0.0f, 0.1f));
     }
 }
 
-static void fill_layer(const filler *fill, const eco_cpu_model *model, eco_cpu_layer *layer, uint32_t l) {
+static void fill_layer(const filler *fill, const eco_cpu_model *model, eco_cpu_layer *layer,
+                       uint32_t l) {
     fill_linear(fill, &layer->q, syn_layer_tensor(l, SYN_Q));
     fill_linear(fill, &layer->k, syn_layer_tensor(l, SYN_K));
     fill_linear(fill, &layer->v, syn_layer_tensor(l, SYN_V));
@@ -222,8 +226,10 @@ static void fill_layer(const filler *fill, const eco_cpu_model *model, eco_cpu_l
         fill_vector(fill, layer->k_bias, model->n_kv, syn_layer_tensor(l, SYN_K_BIAS), false);
         fill_vector(fill, layer->v_bias, model->n_kv, syn_layer_tensor(l, SYN_V_BIAS), false);
     }
-    fill_vector(fill, layer->norm_attention, model->shape.d_model, syn_layer_tensor(l, SYN_NORM_ATTENTION), true);
-    fill_vector(fill, layer->norm_ffn, model->shape.d_model, syn_layer_tensor(l, SYN_NORM_FFN), true);
+    fill_vector(fill, layer->norm_attention, model->shape.d_model,
+                syn_layer_tensor(l, SYN_NORM_ATTENTION), true);
+    fill_vector(fill, layer->norm_ffn, model->shape.d_model, syn_layer_tensor(l, SYN_NORM_FFN),
+                true);
 }
 
 static void fill_weights(const filler *fill, eco_cpu_model *model) {
@@ -233,7 +239,8 @@ static void fill_weights(const filler *fill, eco_cpu_model *model) {
     fill_matrix(fill, &model->embedding, SYN_EMBEDDING, 1.0f);
     if (!model->shape.tied_embeddings) {
         fill_linear(fill, &model->head, SYN_HEAD);
-    } else if (model->head_format != ECO_FORMAT_FP16) { /* the embedding's values once more, quantized */
+    } else if (model->head_format !=
+               ECO_FORMAT_FP16) { /* the embedding's values once more, quantized */
         fill_matrix(fill, &model->head, SYN_EMBEDDING, 1.0f);
     }
     fill_vector(fill, model->norm_final, model->shape.d_model, SYN_NORM_FINAL, true);
@@ -261,16 +268,18 @@ static size_t widest_row(const eco_cpu_model *model) {
 }
 
 static eco_status no_memory(const char *model_name, uint64_t n_bytes, eco_error *err) {
-    return eco_error_set(err, ECO_E_NO_MEMORY, 0, "model %s: no memory for its %llu bytes", model_name,
-                         (unsigned long long)n_bytes);
+    return eco_error_set(err, ECO_E_NO_MEMORY, 0, "model %s: no memory for its %llu bytes",
+                         model_name, (unsigned long long)n_bytes);
 }
 
-eco_status ecoi_cpu_model_new(const eco_workload *workload, eco_pool *pool, eco_cpu_model **out, eco_error *err) {
+eco_status ecoi_cpu_model_new(const eco_workload *workload, eco_pool *pool, eco_cpu_model **out,
+                              eco_error *err) {
     *out = NULL;
     const char *name = workload->shape->name;
     const uint64_t n_bytes = ecoi_cpu_model_bytes(workload);
     if (n_bytes == 0) {
-        return eco_error_set(err, ECO_E_NO_MEMORY, 0, "model %s: more bytes than this machine can address", name);
+        return eco_error_set(err, ECO_E_NO_MEMORY, 0,
+                             "model %s: more bytes than this machine can address", name);
     }
     eco_cpu_model *model = ecoi_calloc(1, sizeof *model);
     if (model == NULL) {
@@ -292,7 +301,8 @@ eco_status ecoi_cpu_model_new(const eco_workload *workload, eco_pool *pool, eco_
     carve_model(&cut, model, model->layers);
     model->block_bytes = cut.n_bytes;
 
-    const filler fill = {.pool = pool, .seed = model->seed, .scratch = scratch, .n_scratch = n_scratch};
+    const filler fill = {
+        .pool = pool, .seed = model->seed, .scratch = scratch, .n_scratch = n_scratch};
     fill_weights(&fill, model);
     fill_tables(model);
     ecoi_free(scratch);

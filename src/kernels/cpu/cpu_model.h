@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A model in host memory: weights, KV cache and the buffers of one token, in a single block. FP16 is uint16_t.
- * NF4 keeps two codes a byte, the even column in the high half, and one FP32 absmax a block of 64 columns; each row
- * begins on a byte of its own.
+ * A model in host memory: weights, KV cache and the buffers of one token, in a single block. FP16
+ * is uint16_t. NF4 keeps two codes a byte, the even column in the high half, and one FP32 absmax a
+ * block of 64 columns; each row begins on a byte of its own.
  */
 #ifndef ECOCOMPUTE_KERNELS_CPU_CPU_MODEL_H
 #define ECOCOMPUTE_KERNELS_CPU_CPU_MODEL_H
@@ -13,16 +13,16 @@
 typedef struct eco_cpu_matrix {
     eco_format format;
     uint32_t n_rows, n_columns;
-    uint16_t *half;      /* FP16: [rows][columns] */
-    uint8_t *codes;      /* NF4: [rows][ceil(columns / 2)] */
-    float *absmax;       /* NF4: [rows][n_blocks] */
+    uint16_t *half;       /* FP16: [rows][columns] */
+    uint8_t *codes;       /* NF4: [rows][ceil(columns / 2)] */
+    float *absmax;        /* NF4: [rows][n_blocks] */
     uint32_t n_row_bytes; /* of codes */
-    uint32_t n_blocks;   /* a row */
+    uint32_t n_blocks;    /* a row */
 } eco_cpu_matrix;
 
 typedef struct eco_cpu_layer {
     eco_cpu_matrix q, k, v, o, gate, up, down;
-    uint16_t *q_bias, *k_bias, *v_bias; /* NULL where the model has none */
+    uint16_t *q_bias, *k_bias, *v_bias;  /* NULL where the model has none */
     uint16_t *norm_attention, *norm_ffn; /* [d_model] */
     uint16_t *k_cache, *v_cache;         /* [positions][n_kv_heads · d_head] */
 } eco_cpu_layer;
@@ -31,8 +31,9 @@ typedef struct eco_cpu_model {
     eco_model_shape shape;
     eco_format linear, head_format;
     uint64_t seed;
-    uint32_t n_prompt, n_tokens, n_positions; /* n_positions = n_prompt + n_tokens: the cache's capacity */
-    uint32_t n_query, n_kv;                   /* n_heads · d_head, n_kv_heads · d_head */
+    uint32_t n_prompt, n_tokens,
+        n_positions;        /* n_positions = n_prompt + n_tokens: the cache's capacity */
+    uint32_t n_query, n_kv; /* n_heads · d_head, n_kv_heads · d_head */
 
     eco_cpu_matrix embedding; /* FP16 [n_vocab][d_model] */
     eco_cpu_matrix head;      /* [n_vocab][d_model]; the embedding itself when tied and FP16 */
@@ -54,11 +55,12 @@ typedef struct eco_cpu_model {
     uint64_t weight_bytes, block_bytes;
 } eco_cpu_model;
 
-/* Bytes of the block, 0 when they do not fit size_t. The workload has passed ecoi_workload_check. */
+/* Bytes of the block, 0 when they do not fit size_t. The workload has passed ecoi_workload_check.
+ */
 uint64_t ecoi_cpu_model_bytes(const eco_workload *workload);
 /* Allocates and fills all weights, every thread its rows. ECO_E_NO_MEMORY names the bytes. */
-ECO_NODISCARD eco_status ecoi_cpu_model_new(const eco_workload *workload, eco_pool *pool, eco_cpu_model **out,
-                                            eco_error *err);
+ECO_NODISCARD eco_status ecoi_cpu_model_new(const eco_workload *workload, eco_pool *pool,
+                                            eco_cpu_model **out, eco_error *err);
 void ecoi_cpu_model_free(eco_cpu_model *model); /* NULL is fine */
 
 /* Stores one row of values, which are FP16 numbers, in the matrix's format. */

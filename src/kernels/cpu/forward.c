@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Five parallel regions a layer (q k v; heads; o; gate and up; down) and one for the output head; what lies
- * between them (norms, RoPE, cache) is a few microseconds and stays with the caller.
+ * Five parallel regions a layer (q k v; heads; o; gate and up; down) and one for the output head;
+ * what lies between them (norms, RoPE, cache) is a few microseconds and stays with the caller.
  */
 #include "kernels/cpu/forward.h"
 
@@ -33,13 +33,14 @@ typedef struct region {
 
 static float row_dot(const region *r, const eco_cpu_matrix *m, size_t row, const float *x) {
     if (m->format == ECO_FORMAT_NF4) {
-        return r->sums->dot_nf4(m->codes + row * m->n_row_bytes, m->absmax + row * m->n_blocks, x, m->n_columns);
+        return r->sums->dot_nf4(m->codes + row * m->n_row_bytes, m->absmax + row * m->n_blocks, x,
+                                m->n_columns);
     }
     return r->sums->dot_half(m->half + row * m->n_columns, x, m->n_columns);
 }
 
-static void multiply_part(const region *r, const eco_cpu_matrix *m, const uint16_t *bias, float *out, uint32_t index,
-                          uint32_t n) {
+static void multiply_part(const region *r, const eco_cpu_matrix *m, const uint16_t *bias,
+                          float *out, uint32_t index, uint32_t n) {
     const eco_range rows = ecoi_pool_share(m->n_rows, ROW_GRAIN, index, n);
     for (size_t i = rows.begin; i < rows.end; i++) {
         const float sum = row_dot(r, m, i, r->model->input);
@@ -47,7 +48,8 @@ static void multiply_part(const region *r, const eco_cpu_matrix *m, const uint16
     }
 }
 
-static void multiply_add_part(const region *r, const eco_cpu_matrix *m, const float *x, uint32_t index, uint32_t n) {
+static void multiply_add_part(const region *r, const eco_cpu_matrix *m, const float *x,
+                              uint32_t index, uint32_t n) {
     const eco_range rows = ecoi_pool_share(m->n_rows, ROW_GRAIN, index, n);
     for (size_t i = rows.begin; i < rows.end; i++) {
         r->model->residual[i] += row_dot(r, m, i, x);
@@ -123,8 +125,10 @@ static void place(const region *r) {
     eco_cpu_model *model = r->model;
     const eco_model_shape *shape = &model->shape;
     const size_t turn = (size_t)r->position * (shape->d_head / 2);
-    ecoi_ref_rope(model->query, shape->n_heads, shape->d_head, model->rope_cos + turn, model->rope_sin + turn);
-    ecoi_ref_rope(model->key, shape->n_kv_heads, shape->d_head, model->rope_cos + turn, model->rope_sin + turn);
+    ecoi_ref_rope(model->query, shape->n_heads, shape->d_head, model->rope_cos + turn,
+                  model->rope_sin + turn);
+    ecoi_ref_rope(model->key, shape->n_kv_heads, shape->d_head, model->rope_cos + turn,
+                  model->rope_sin + turn);
     const size_t row = (size_t)r->position * model->n_kv;
     for (uint32_t i = 0; i < model->n_kv; i++) {
         r->layer->k_cache[row + i] = half_from_float(model->key[i]);
@@ -146,8 +150,8 @@ static void run_layer(region *r, eco_pool *pool) {
     ecoi_pool_run(pool, down_part, r);
 }
 
-void ecoi_cpu_step(eco_cpu_model *model, eco_pool *pool, const eco_cpu_sums *sums, uint32_t token, uint32_t position,
-                   bool want_logits) {
+void ecoi_cpu_step(eco_cpu_model *model, eco_pool *pool, const eco_cpu_sums *sums, uint32_t token,
+                   uint32_t position, bool want_logits) {
     const uint32_t d_model = model->shape.d_model;
     const uint16_t *row = model->embedding.half + (size_t)token * d_model;
     for (uint32_t i = 0; i < d_model; i++) {
@@ -159,7 +163,8 @@ void ecoi_cpu_step(eco_cpu_model *model, eco_pool *pool, const eco_cpu_sums *sum
         run_layer(&r, pool);
     }
     if (want_logits) {
-        ecoi_ref_norm(model->residual, model->norm_final, d_model, (float)model->shape.norm_eps, model->input);
+        ecoi_ref_norm(model->residual, model->norm_final, d_model, (float)model->shape.norm_eps,
+                      model->input);
         ecoi_pool_run(pool, head_part, &r);
     }
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The forward that work runs: the reference's steps with rows and heads shared out over a pool, and with the inner
- * sums exchangeable. Each row is summed by one thread in one fixed order, so the result does not depend on the number
- * of threads; with the portable sums it is the reference to the bit.
+ * The forward that work runs: the reference's steps with rows and heads shared out over a pool, and
+ * with the inner sums exchangeable. Each row is summed by one thread in one fixed order, so the
+ * result does not depend on the number of threads; with the portable sums it is the reference to
+ * the bit.
  */
 #ifndef ECOCOMPUTE_KERNELS_CPU_FORWARD_H
 #define ECOCOMPUTE_KERNELS_CPU_FORWARD_H
@@ -23,7 +24,7 @@ const eco_cpu_sums *ecoi_cpu_sums_avx2(void); /* NULL where this CPU has no AVX2
 const eco_cpu_sums *ecoi_cpu_sums_best(void);
 
 /* As ecoi_ref_step. */
-void ecoi_cpu_step(eco_cpu_model *model, eco_pool *pool, const eco_cpu_sums *sums, uint32_t token, uint32_t position,
-                   bool want_logits);
+void ecoi_cpu_step(eco_cpu_model *model, eco_pool *pool, const eco_cpu_sums *sums, uint32_t token,
+                   uint32_t position, bool want_logits);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A Llama-family decoder, one token at a time, as plainly as it can be written. Read it beside the numerics in
- * kernels.h: residual in FP32, the input of each matrix product rounded to FP16, sums in FP32, K and V kept in FP16.
+ * A Llama-family decoder, one token at a time, as plainly as it can be written. Read it beside the
+ * numerics in kernels.h: residual in FP32, the input of each matrix product rounded to FP16, sums
+ * in FP32, K and V kept in FP16.
  */
 #include "kernels/cpu/reference.h"
 
@@ -47,7 +48,8 @@ void ecoi_ref_norm(const float *x, const uint16_t *gain, uint32_t n, float eps, 
     }
 }
 
-void ecoi_ref_rope(float *heads, uint32_t n_heads, uint32_t d_head, const float *cosines, const float *sines) {
+void ecoi_ref_rope(float *heads, uint32_t n_heads, uint32_t d_head, const float *cosines,
+                   const float *sines) {
     const uint32_t n_pairs = d_head / 2;
     for (uint32_t h = 0; h < n_heads; h++) {
         float *first = heads + (size_t)h * d_head;
@@ -77,7 +79,9 @@ void ecoi_ref_softmax(float *scores, uint32_t n, float scale) {
     }
 }
 
-float ecoi_ref_gated(float gate, float up) { return half_round(gate / (1.0f + expf(-gate)) * up); }
+float ecoi_ref_gated(float gate, float up) {
+    return half_round(gate / (1.0f + expf(-gate)) * up);
+}
 
 uint32_t ecoi_ref_argmax(const float *logits, uint32_t n) {
     uint32_t best = 0;
@@ -91,8 +95,8 @@ uint32_t ecoi_ref_argmax(const float *logits, uint32_t n) {
 
 static float row_dot(const eco_cpu_matrix *m, uint32_t r, const float *x) {
     if (m->format == ECO_FORMAT_NF4) {
-        return ecoi_ref_dot_nf4(m->codes + (size_t)r * m->n_row_bytes, m->absmax + (size_t)r * m->n_blocks, x,
-                                m->n_columns);
+        return ecoi_ref_dot_nf4(m->codes + (size_t)r * m->n_row_bytes,
+                                m->absmax + (size_t)r * m->n_blocks, x, m->n_columns);
     }
     return ecoi_ref_dot_half(m->half + (size_t)r * m->n_columns, x, m->n_columns);
 }
@@ -112,14 +116,16 @@ static void multiply_add(const eco_cpu_matrix *m, const float *x, float *residua
     }
 }
 
-void ecoi_ref_attend(eco_cpu_model *model, const eco_cpu_layer *layer, uint32_t h, uint32_t position) {
+void ecoi_ref_attend(eco_cpu_model *model, const eco_cpu_layer *layer, uint32_t h,
+                     uint32_t position) {
     const uint32_t d_head = model->shape.d_head;
     const uint32_t group = model->shape.n_heads / model->shape.n_kv_heads;
     const float *query = model->query + (size_t)h * d_head;
     const size_t offset = (size_t)(h / group) * d_head;
     float *scores = model->scores + (size_t)h * model->n_positions;
     for (uint32_t p = 0; p <= position; p++) {
-        scores[p] = ecoi_ref_dot_half(layer->k_cache + (size_t)p * model->n_kv + offset, query, d_head);
+        scores[p] =
+            ecoi_ref_dot_half(layer->k_cache + (size_t)p * model->n_kv + offset, query, d_head);
     }
     ecoi_ref_softmax(scores, position + 1, 1.0f / sqrtf((float)d_head));
     float *out = model->attended + (size_t)h * d_head;
@@ -127,7 +133,8 @@ void ecoi_ref_attend(eco_cpu_model *model, const eco_cpu_layer *layer, uint32_t 
         out[i] = 0.0f;
     }
     for (uint32_t p = 0; p <= position; p++) {
-        ecoi_ref_add_scaled(out, scores[p], layer->v_cache + (size_t)p * model->n_kv + offset, d_head);
+        ecoi_ref_add_scaled(out, scores[p], layer->v_cache + (size_t)p * model->n_kv + offset,
+                            d_head);
     }
     for (uint32_t i = 0; i < d_head; i++) {
         out[i] = half_round(out[i]);
@@ -139,7 +146,8 @@ static void attention_block(eco_cpu_model *model, eco_cpu_layer *layer, uint32_t
     const size_t turn = (size_t)position * (shape->d_head / 2);
     const float *cosines = model->rope_cos + turn;
     const float *sines = model->rope_sin + turn;
-    ecoi_ref_norm(model->residual, layer->norm_attention, shape->d_model, (float)shape->norm_eps, model->input);
+    ecoi_ref_norm(model->residual, layer->norm_attention, shape->d_model, (float)shape->norm_eps,
+                  model->input);
     multiply(&layer->q, layer->q_bias, model->input, model->query);
     multiply(&layer->k, layer->k_bias, model->input, model->key);
     multiply(&layer->v, layer->v_bias, model->input, model->value);
@@ -157,10 +165,11 @@ static void attention_block(eco_cpu_model *model, eco_cpu_layer *layer, uint32_t
 
 static void feed_forward_block(eco_cpu_model *model, const eco_cpu_layer *layer) {
     const eco_model_shape *shape = &model->shape;
-    ecoi_ref_norm(model->residual, layer->norm_ffn, shape->d_model, (float)shape->norm_eps, model->input);
+    ecoi_ref_norm(model->residual, layer->norm_ffn, shape->d_model, (float)shape->norm_eps,
+                  model->input);
     for (uint32_t r = 0; r < shape->d_ff; r++) {
-        model->hidden[r] =
-            ecoi_ref_gated(row_dot(&layer->gate, r, model->input), row_dot(&layer->up, r, model->input));
+        model->hidden[r] = ecoi_ref_gated(row_dot(&layer->gate, r, model->input),
+                                          row_dot(&layer->up, r, model->input));
     }
     multiply_add(&layer->down, model->hidden, model->residual);
 }
@@ -175,7 +184,8 @@ void ecoi_ref_step(eco_cpu_model *model, uint32_t token, uint32_t position, bool
         feed_forward_block(model, &model->layers[l]);
     }
     if (want_logits) {
-        ecoi_ref_norm(model->residual, model->norm_final, d_model, (float)model->shape.norm_eps, model->input);
+        ecoi_ref_norm(model->residual, model->norm_final, d_model, (float)model->shape.norm_eps,
+                      model->input);
         multiply(&model->head, NULL, model->input, model->logits);
     }
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inner sums with AVX2, FMA and F16C, compiled by target attribute and taken only where the CPU has all three.
- * FP16: eight weights a conversion, four accumulators to cover the latency of the multiply-add. NF4: the sixteen
- * values are two registers of eight; bits 0–2 of a code index both and bit 3 chooses; a block is summed before its
- * absmax multiplies it. Order of summation differs from the reference, hence results differ in the last bits.
+ * The inner sums with AVX2, FMA and F16C, compiled by target attribute and taken only where the CPU
+ * has all three. FP16: eight weights a conversion, four accumulators to cover the latency of the
+ * multiply-add. NF4: the sixteen values are two registers of eight; bits 0–2 of a code index both
+ * and bit 3 chooses; a block is summed before its absmax multiplies it. Order of summation differs
+ * from the reference, hence results differ in the last bits.
  */
 #include "kernels/cpu/forward.h"
 
@@ -49,10 +50,12 @@ AVX2 static float avx2_dot_half(const uint16_t *weights, const float *x, uint32_
 AVX2 static __m256 nf4_lookup(__m128i codes8, __m256 low, __m256 high) {
     const __m256i index = _mm256_cvtepu8_epi32(codes8);
     const __m256 bit3 = _mm256_castsi256_ps(_mm256_slli_epi32(index, 28));
-    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, index), _mm256_permutevar8x32_ps(high, index), bit3);
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, index),
+                            _mm256_permutevar8x32_ps(high, index), bit3);
 }
 
-AVX2 static float avx2_dot_nf4(const uint8_t *codes, const float *absmax, const float *x, uint32_t n) {
+AVX2 static float avx2_dot_nf4(const uint8_t *codes, const float *absmax, const float *x,
+                               uint32_t n) {
     static const float values[NF4_CODES] = {NF4_VALUES};
     const __m256 low = _mm256_loadu_ps(values);
     const __m256 high = _mm256_loadu_ps(values + 8);
@@ -69,21 +72,26 @@ AVX2 static float avx2_dot_nf4(const uint8_t *codes, const float *absmax, const 
             const __m128i front = _mm_unpacklo_epi8(first, second); /* 16 codes in column order */
             const __m128i back = _mm_unpackhi_epi8(first, second);
             even = _mm256_fmadd_ps(nf4_lookup(front, low, high), _mm256_loadu_ps(x + j), even);
-            odd = _mm256_fmadd_ps(nf4_lookup(_mm_srli_si128(front, 8), low, high), _mm256_loadu_ps(x + j + 8), odd);
+            odd = _mm256_fmadd_ps(nf4_lookup(_mm_srli_si128(front, 8), low, high),
+                                  _mm256_loadu_ps(x + j + 8), odd);
             even = _mm256_fmadd_ps(nf4_lookup(back, low, high), _mm256_loadu_ps(x + j + 16), even);
-            odd = _mm256_fmadd_ps(nf4_lookup(_mm_srli_si128(back, 8), low, high), _mm256_loadu_ps(x + j + 24), odd);
+            odd = _mm256_fmadd_ps(nf4_lookup(_mm_srli_si128(back, 8), low, high),
+                                  _mm256_loadu_ps(x + j + 24), odd);
         }
-        total = _mm256_fmadd_ps(_mm256_set1_ps(absmax[i / NF4_BLOCK]), _mm256_add_ps(even, odd), total);
+        total =
+            _mm256_fmadd_ps(_mm256_set1_ps(absmax[i / NF4_BLOCK]), _mm256_add_ps(even, odd), total);
     }
     const float sum = sum8(total);
-    return i == n ? sum : sum + ecoi_ref_dot_nf4(codes + i / 2, absmax + i / NF4_BLOCK, x + i, n - i);
+    return i == n ? sum
+                  : sum + ecoi_ref_dot_nf4(codes + i / 2, absmax + i / NF4_BLOCK, x + i, n - i);
 }
 
 AVX2 static void avx2_add_scaled(float *out, float p, const uint16_t *values, uint32_t n) {
     const __m256 factor = _mm256_set1_ps(p);
     uint32_t i = 0;
     for (; i + 8 <= n; i += 8) {
-        _mm256_storeu_ps(out + i, _mm256_fmadd_ps(factor, load_half8(values + i), _mm256_loadu_ps(out + i)));
+        _mm256_storeu_ps(out + i,
+                         _mm256_fmadd_ps(factor, load_half8(values + i), _mm256_loadu_ps(out + i)));
     }
     if (i < n) {
         ecoi_ref_add_scaled(out + i, p, values + i, n - i);
@@ -106,12 +114,15 @@ static bool cpu_has_f16c(void) {
 }
 
 const eco_cpu_sums *ecoi_cpu_sums_avx2(void) {
-    const bool usable = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && cpu_has_f16c();
+    const bool usable =
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && cpu_has_f16c();
     return usable ? &sums_avx2 : NULL;
 }
 
 #else
 
-const eco_cpu_sums *ecoi_cpu_sums_avx2(void) { return NULL; }
+const eco_cpu_sums *ecoi_cpu_sums_avx2(void) {
+    return NULL;
+}
 
 #endif

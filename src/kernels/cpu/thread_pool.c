@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A region is a generation number: run() raises it, workers wait for it to change. Both sides first spin, then
- * sleep on a condition variable. A sleeper announces itself and then looks at the number again; the waker changes the
- * number and then looks for sleepers; with sequentially consistent order one of the two sees the other.
+ * A region is a generation number: run() raises it, workers wait for it to change. Both sides first
+ * spin, then sleep on a condition variable. A sleeper announces itself and then looks at the number
+ * again; the waker changes the number and then looks for sleepers; with sequentially consistent
+ * order one of the two sees the other.
  */
 #include "kernels/cpu/thread_pool.h"
 
@@ -98,7 +99,8 @@ static void wait_for_workers(eco_pool *pool) {
 static void *worker_main(void *argument) {
     const pool_worker *self = argument;
     eco_pool *pool = self->pool;
-    for (unsigned seen = 0;; seen++) { /* generations come one by one: the caller waits for every worker */
+    for (unsigned seen = 0;;
+         seen++) { /* generations come one by one: the caller waits for every worker */
         wait_for_region(pool, seen);
         if (atomic_load_explicit(&pool->quit, memory_order_acquire)) {
             return NULL;
@@ -119,7 +121,8 @@ static void pool_join(eco_pool *pool) {
 eco_status ecoi_pool_open(uint32_t n_threads, eco_pool **out, eco_error *err) {
     *out = NULL;
     if (n_threads == 0 || n_threads > ECO_POOL_THREADS_MAX) {
-        return eco_error_set(err, ECO_E_RANGE, 0, "%u threads: not 1 to %d", n_threads, ECO_POOL_THREADS_MAX);
+        return eco_error_set(err, ECO_E_RANGE, 0, "%u threads: not 1 to %d", n_threads,
+                             ECO_POOL_THREADS_MAX);
     }
     const size_t size = sizeof(eco_pool) + (n_threads - 1) * sizeof(pool_worker);
     eco_pool *pool = ecoi_calloc(1, size);
@@ -127,16 +130,18 @@ eco_status ecoi_pool_open(uint32_t n_threads, eco_pool **out, eco_error *err) {
         return eco_error_set(err, ECO_E_NO_MEMORY, 0, "thread pool: %zu bytes", size);
     }
     pool->n_threads = n_threads;
-    pthread_mutex_init(&pool->lock, NULL); /* with default attributes these three cannot fail on Linux */
+    pthread_mutex_init(&pool->lock,
+                       NULL); /* with default attributes these three cannot fail on Linux */
     pthread_cond_init(&pool->begun, NULL);
     pthread_cond_init(&pool->done, NULL);
     for (uint32_t i = 0; i + 1 < n_threads; i++) {
         pool->workers[i] = (pool_worker){.pool = pool, .index = i + 1};
-        const int error = pthread_create(&pool->workers[i].thread, NULL, worker_main, &pool->workers[i]);
+        const int error =
+            pthread_create(&pool->workers[i].thread, NULL, worker_main, &pool->workers[i]);
         if (error != 0) {
             ecoi_pool_close(pool);
-            return eco_error_set(err, ECO_E_FAILED, error, "thread %u of %u did not start: %s", i + 2, n_threads,
-                                 strerror(error));
+            return eco_error_set(err, ECO_E_FAILED, error, "thread %u of %u did not start: %s",
+                                 i + 2, n_threads, strerror(error));
         }
         pool->n_started++;
     }
@@ -155,7 +160,9 @@ void ecoi_pool_close(eco_pool *pool) {
     ecoi_free(pool);
 }
 
-uint32_t ecoi_pool_n_threads(const eco_pool *pool) { return pool->n_threads; }
+uint32_t ecoi_pool_n_threads(const eco_pool *pool) {
+    return pool->n_threads;
+}
 
 void ecoi_pool_run(eco_pool *pool, eco_pool_task *task, void *context) {
     if (pool->n_started == 0) {
@@ -174,5 +181,6 @@ eco_range ecoi_pool_share(size_t n_rows, size_t grain, uint32_t index, uint32_t 
     const size_t begin = n_grains / n * index + n_grains % n * index / n;
     const size_t end = n_grains / n * (index + 1u) + n_grains % n * (index + 1u) / n;
     const size_t last = end * grain;
-    return (eco_range){.begin = begin * grain < n_rows ? begin * grain : n_rows, .end = last < n_rows ? last : n_rows};
+    return (eco_range){.begin = begin * grain < n_rows ? begin * grain : n_rows,
+                       .end = last < n_rows ? last : n_rows};
 }

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Assembles every committed PTX text with NVIDIA's ptxas for sm_70 (where that ptxas still knows it), sm_80 and sm_90,
+# and demands that no kernel spills registers. ptxas comes from the PATH or from PyPI (used by this test alone);
+# where it is not to be had: exit 77.
+set -uo pipefail
+
+root=${ECO_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+ptxas=$(command -v ptxas || true)
+if [ -z "$ptxas" ]; then
+    for package in nvidia-cuda-nvcc-cu12 nvidia-cuda-nvcc; do
+        if python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+            --dest "$work/wheel" "$package" >"$work/pip.log" 2>&1; then
+            break
+        fi
+    done
+    for wheel in "$work"/wheel/*.whl; do
+        [ -e "$wheel" ] && python3 -m zipfile -e "$wheel" "$work/files"
+    done
+    [ -d "$work/files" ] && ptxas=$(find "$work/files" -type f -name ptxas | head -1)
+    if [ -z "$ptxas" ]; then
+        echo "skip: no ptxas in the PATH, and none from PyPI: $(tail -1 "$work/pip.log" 2>/dev/null)"
+        exit 77
+    fi
+    chmod +x "$ptxas"
+fi
+
+"$ptxas" --version | tail -1
+help=$("$ptxas" --help)
+bad=0
+n=0
+for sm in 70 80 90; do
+    if ! grep -q "sm_$sm\b" <<<"$help"; then
+        echo "sm_$sm: this ptxas does not know it"
+        continue
+    fi
+    for file in "$root"/src/kernels/gpu/ptx/*.ptx; do
+        if ! "$ptxas" -v -arch="sm_$sm" -o "$work/out.cubin" "$file" >"$work/log" 2>&1; then
+            echo "sm_$sm: $(basename "$file"): refused"
+            cat "$work/log"
+            bad=1
+            continue
+        fi
+        n=$((n + 1))
+        if grep -E '[1-9][0-9]* bytes spill|[1-9][0-9]* bytes stack frame' "$work/log"; then
+            echo "sm_$sm: $(basename "$file"): spills or keeps a stack"
+            bad=1
+        fi
+        awk -v sm="$sm" '/Compiling entry/ { gsub("\047", "", $7); name = $7 }
+            / registers/ { for (i = 1; i <= NF; i++) if ($i ~ /^registers/) printf "sm_%s %-24s %3d registers\n", sm, name, $(i - 1) }' \
+            "$work/log"
+    done
+done
+if [ "$n" -eq 0 ]; then
+    echo "nothing was assembled"
+    exit 1
+fi
+echo "$n texts assembled"
+exit "$bad"

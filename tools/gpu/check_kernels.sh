@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# check_kernels.sh OUTDIR [tiny|cut|speed|all]
+# Runs the CUDA backend against the CPU backend on the GPU of this machine and leaves the whole output in
+# OUTDIR/kernels.txt; a short table comes last. BUILD names the build folder (default build/release), which holds
+# tests/device_kernels or at least libecocompute.a. Exit 77: no GPU.
+set -uo pipefail
+
+out=${1:?usage: check_kernels.sh OUTDIR [tiny|cut|speed|all]}
+what=${2:-all}
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=${BUILD:-$root/build/release}
+program=$build/tests/device_kernels
+mkdir -p "$out"
+
+if [ ! -x "$program" ]; then
+    program=$out/device_kernels
+    "${CC:-cc}" -std=c17 -O2 -I "$root/include" -I "$root/src" "$root/tests/device/device_kernels.c" \
+        "$build/libecocompute.a" -lm -ldl -lpthread -o "$program" || exit 1
+fi
+# Kernels here have no loop that waits for another, but a driver can hang: four minutes are several times what it takes.
+timeout -k 10 240 "$program" "$what" >"$out/kernels.txt" 2>&1
+status=$?
+
+head -3 "$out/kernels.txt"
+echo "--- worst of each family (relative error of the logits)"
+awk '/ tokens +[0-9.]+e/ {
+    format = ""; for (i = 2; i <= NF; i++) if ($i == "FP16" || $i == "NF4") { format = $i; break }
+    name = $2; for (j = 3; j < i; j++) name = name " " $j
+    if (name ~ /^random/) name = "random shapes"
+    key = name "\t" format; error = $(i + 3) + 0
+    if (!(key in worst)) order[++n] = key
+    if (!(key in worst) || !(error <= worst[key])) worst[key] = error
+} END { for (k = 1; k <= n; k++) { split(order[k], p, "\t"); printf "%-34s %-5s %.2e\n", p[1], p[2], worst[order[k]] } }' \
+    "$out/kernels.txt"
+echo "--- speed"
+grep -E ' us each| prepared in ' "$out/kernels.txt"
+grep -E '^FAIL|^skip' "$out/kernels.txt"
+if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+    echo "timed out; the last line was: $(tail -1 "$out/kernels.txt")"
+fi
+tail -1 "$out/kernels.txt"
+exit "$status"
