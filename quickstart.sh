@@ -17,7 +17,7 @@ TEXT
 }
 
 build_packages=(build-essential cmake ninja-build git)
-test_packages=(libcmocka-dev)
+test_packages=(libcmocka-dev jq)
 
 dry_run=0
 job=measure

@@ -9,7 +9,7 @@
 
 #include "sys/clock.h"
 
-enum { LAUNCH_BATCH = 256, READ_BLOCKS_PER_SM = 2 };
+enum { LAUNCH_BATCH = 256, READ_BLOCKS_PER_SM = 2, EMPTY_BLOCKS_PER_SM = 4 };
 static const uint64_t read_bytes_max = 8ull << 30;
 
 static bool stopped(const eco_work *work) {
@@ -115,8 +115,11 @@ static eco_status record_read(cuda_model *model, const void *user, eco_error *er
 static eco_status record_launches(cuda_model *model, const void *user, eco_error *err) {
     (void)user;
     struct gpu_empty_args args = {.sink = model->memory.sink};
-    const cuda_launch launch = {
-        .kernel = CUDA_EMPTY, .grid_x = 1, .grid_y = 1, .block = 32, .args = &args};
+    const cuda_launch launch = {.kernel = CUDA_EMPTY,
+                                .grid_x = model->device->n_sm * EMPTY_BLOCKS_PER_SM,
+                                .grid_y = 1,
+                                .block = GPU_BLOCK,
+                                .args = &args};
     for (uint32_t i = 1; i < LAUNCH_BATCH; i++) {
         ECO_TRY(ecoi_cuda_launch(model, &launch, err));
     }

@@ -75,7 +75,7 @@ static void test_names_and_ranges(void **state) {
         "\"system_under_test\":{\"gpu\":\"T4\",\"gpu_arch\":\"turing\",\"accelerator_count\":0},"
         "\"workload\":{\"model_name\":\"m\",\"precision\":\"nf4\\n\",\"batch_size\":1,\"params_b\":"
         "-1}," MEASURE "\"results\":{\"energy_per_token_mj\":-1e-9,\"vs_fp16_energy_pct\":-5,"
-                       "\"basis\":\"guessed\"}}",
+        "\"basis\":\"guessed\"}}",
         "benchmark: expected one of ecocompute-energy-methodology, found \"b\"\n"
         "certified_benchmark_result: expected false, found true\n"
         "scenario: expected one of SingleStream|Offline, found \"Server\"\n"
