@@ -82,7 +82,12 @@ if [ "$job" = "test" ]; then
     install_packages "${build_packages[@]}" "${test_packages[@]}"
     run cmake --preset release -DECO_TESTS=ON
     run cmake --build --preset release
-    run ctest --preset release --parallel "$(nproc)"
+    # One test fetches NVIDIA's assembler from PyPI. Here the network is for apt-get alone; CI runs that test too.
+    only_here=()
+    if [ -z "${CI:-}" ]; then
+        only_here=(-E '^kernels_check_ptxas$')
+    fi
+    run ctest --preset release --parallel "$(nproc)" "${only_here[@]}"
     exit 0
 fi
 

@@ -388,6 +388,48 @@ static void print_checks(const machine *found, bool on_gpu) {
            on_gpu && found->gpu_meter ? "measured" : "unavailable; only time would be measured");
 }
 
+/* The checks and the plan as one document, for --dry-run --json. */
+static void print_plan_json(const machine *found, bool on_gpu, const eco_plan *plan) {
+    uint32_t order[ECO_BLOCKS_MAX * ECO_ARMS_MAX];
+    double shortest_s = 0.0;
+    double longest_s = 0.0;
+    eco_plan_order(plan, order);
+    eco_plan_seconds(plan, &shortest_s, &longest_s);
+    printf("{\n  ");
+    cli_json_field("device", on_gpu ? "GPU" : "CPU", false);
+    printf("\"cuda_usable\": %s, ", found->cuda ? "true" : "false");
+    cli_json_field("cuda_reason", found->cuda_reason, false);
+    printf("\"nvml_usable\": %s, ", found->gpu_meter ? "true" : "false");
+    cli_json_field("nvml_reason", found->gpu_meter ? "" : found->meter_reason, false);
+    cli_json_field("energy", on_gpu && found->gpu_meter ? "measured" : "unavailable", false);
+    printf("\n  ");
+    cli_json_field("model", plan->shape->name, false);
+    printf("\"prompt_tokens\": %u, \"tokens\": %u, \"blocks\": %u, \"window_min_s\": %.9g, ",
+           plan->n_prompt, plan->n_tokens, plan->n_blocks, plan->window_s);
+    printf("\"order_seed\": \"%llu\",\n  \"order\": [", (unsigned long long)plan->order_seed);
+    for (uint32_t i = 0; i < plan->n_blocks * plan->n_arms; i++) {
+        const bool first = i % plan->n_arms == 0;
+        printf("%s", !first ? ", " : i == 0 ? "[" : "], [");
+        cli_json_string(eco_format_at(plan->arms[order[i]])->name);
+    }
+    printf("]],\n  \"shortest_s\": %.9g, \"longest_s\": %.9g, ", shortest_s, longest_s);
+    cli_json_field("output_dir", plan->output_dir, true);
+    printf("\n}\n");
+}
+
+static void print_plan(const measure_input *input, const machine *found, bool on_gpu,
+                       const eco_plan *plan) {
+    if (input->common.json) {
+        print_plan_json(found, on_gpu, plan);
+        return;
+    }
+    eco_text text = {0};
+    eco_plan_describe(plan, &text);
+    print_checks(found, on_gpu);
+    cli_print(&text);
+    eco_text_free(&text);
+}
+
 /* One report as JSON, several as an array of them. */
 static int print_reports_json(const eco_measure_result *result) {
     for (uint32_t i = 0; i < result->n_reports; i++) {
@@ -486,11 +528,7 @@ static int run(const measure_input *input, const machine *found, eco_plan *plan,
     }
     const bool on_gpu = strcmp(plan->engine.device, "cpu") != 0;
     if (input->dry_run) {
-        eco_text text = {0};
-        eco_plan_describe(plan, &text);
-        print_checks(found, on_gpu);
-        cli_print(&text);
-        eco_text_free(&text);
+        print_plan(input, found, on_gpu, plan);
         return EXIT_DONE;
     }
     if (input->require_measured && !(on_gpu && found->gpu_meter)) {
@@ -531,7 +569,7 @@ int cmd_measure(int argc, char **argv) {
     const machine found = look_at_machine();
     if (asks_for_cuda(input.device) && !found.cuda) {
         fprintf(stderr, "ecocompute: --device %s: %s\n", input.device, found.cuda_reason);
-        return EXIT_FAILED;
+        return EXIT_UNMEASURED;
     }
     const bool on_gpu =
         asks_for_cuda(input.device) || (strcmp(input.device, "auto") == 0 && found.cuda);

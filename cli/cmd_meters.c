@@ -179,7 +179,8 @@ static int characterize(const meters_input *input) {
     eco_error error = {0};
     const eco_status status =
         eco_characterize(&engine, NULL, &hooks, &meter, &engine_info, &sensor, &error);
-    if (status == ECO_E_UNSUPPORTED || status == ECO_E_BOUNDARY_MISMATCH) {
+    if (status == ECO_E_UNSUPPORTED || status == ECO_E_BOUNDARY_MISMATCH ||
+        status == ECO_E_NOT_FOUND) {
         (void)cli_fail(&error);
         return EXIT_UNMEASURED;
     }

@@ -16,8 +16,9 @@ static const double PROBES_S = 9.0;           /* idles, sensor, bandwidth and la
 static eco_status check_number(const char *option, double value, double lo, double hi,
                                eco_error *err) {
     if (!(value >= lo && value <= hi)) {
-        return eco_error_set(err, ECO_E_USAGE, 0, "%s: %g is out of range; expected %g to %g",
-                             option, value, lo, hi);
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "%s: %.10g is out of range; expected %.10g to %.10g", option, value,
+                             lo, hi);
     }
     return ECO_OK;
 }

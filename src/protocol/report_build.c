@@ -90,7 +90,9 @@ static void measurement(const eco_session *session, eco_report *r) {
     const double rate_hz = metered ? session->totals.rate_hz : 0.0;
     eco_report_set_string(r, ECO_FIELD_ME_METHOD, ECO_TOP, method_of(session));
     eco_report_set_integer(r, ECO_FIELD_ME_RATE, ECO_TOP, (int64_t)floor(rate_hz + 0.005));
-    eco_report_set_rounded(r, ECO_FIELD_ME_RATE_ACHIEVED, ECO_TOP, rate_hz, 3);
+    eco_report_set_reading(
+        r, ECO_FIELD_ME_RATE_ACHIEVED, ECO_TOP,
+        rate_hz > 0.0 ? eco_reading_of(rate_hz) : eco_reading_absent(ECO_ABSENT_NOT_READ), 3);
     eco_report_set_integer(r, ECO_FIELD_ME_TOKENS, ECO_TOP, plan->n_tokens);
     eco_report_set_integer(r, ECO_FIELD_ME_ITERATIONS, ECO_TOP, session->blocks_finished);
     eco_report_set_integer(r, ECO_FIELD_ME_WARMUP, ECO_TOP, 1);

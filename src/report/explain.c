@@ -51,23 +51,19 @@ eco_bound eco_explain_bound(const eco_bound_input *input) {
     return out;
 }
 
-static const char *more_or_less(double ratio) {
-    return ratio < 1.0 ? "less" : "more";
-}
-
-static void add_change(eco_text *out, double ratio, const char *what) {
+static void add_change(eco_text *out, double ratio, const char *less, const char *what) {
     ecoi_text_add_fixed(out, fabs(ratio - 1.0) * 100.0, 0);
-    ecoi_text_addf(out, " %% %s %s", more_or_less(ratio), what);
+    ecoi_text_addf(out, " %% %s %s", ratio < 1.0 ? less : "more", what);
 }
 
 void eco_explain_why(const eco_bound *baseline, const eco_bound *arm, const char *baseline_name,
                      const char *arm_name, double delta_pct, double bytes_ratio, double time_ratio,
                      double power_ratio, eco_text *out) {
     ecoi_text_addf(out, "%s reads ", arm_name);
-    add_change(out, bytes_ratio, "bytes a token than ");
+    add_change(out, bytes_ratio, "fewer", "bytes a token than ");
     ecoi_text_addf(out, "%s, takes ", baseline_name);
-    add_change(out, time_ratio, "time and draws ");
-    add_change(out, power_ratio, "power");
+    add_change(out, time_ratio, "less", "time and draws ");
+    add_change(out, power_ratio, "less", "power");
     ecoi_text_addf(out, ": energy %s by ", delta_pct < 0.0 ? "falls" : "rises");
     ecoi_text_add_fixed(out, fabs(delta_pct), 1);
     ecoi_text_addf(out, " %%. %s is %s", baseline_name, baseline->name);

@@ -107,7 +107,8 @@ void eco_report_summarise(const eco_report *report, eco_text *out) {
                    text_or(report, ECO_FIELD_WL_MODEL, ECO_TOP, "?"),
                    text_or(report, ECO_FIELD_SUT_GPU, ECO_TOP, "?"),
                    text_or(report, ECO_FIELD_ME_METHOD, ECO_TOP, "?"));
-    ecoi_text_addf(out, "  %-8s  %12s  %10s  %10s  %8s  %s\n", "arm", "mJ/token", "± (95 %)",
+    /* Widths count bytes, and "±" is two. */
+    ecoi_text_addf(out, "  %-8s  %12s  %11s  %10s  %8s  %s\n", "arm", "mJ/token", "± (95 %)",
                    "tokens/s", "W", "bound");
     const uint32_t n = eco_report_array_size(report, ECO_FIELD_AR_PRECISION, ECO_TOP);
     for (uint32_t i = 0; i < n; i++) {
@@ -115,8 +116,9 @@ void eco_report_summarise(const eco_report *report, eco_text *out) {
     }
     add_sentence(report, out);
     add_time_sentence(report, out);
-    ecoi_text_addf(out, "why: %s %s\n", text_or(report, ECO_FIELD_EX_WHY, ECO_TOP, "not known."),
-                   text_or(report, ECO_FIELD_EX_ADVICE, ECO_TOP, ""));
+    const char *advice = text_or(report, ECO_FIELD_EX_ADVICE, ECO_TOP, NULL);
+    ecoi_text_addf(out, "why: %s%s%s\n", text_or(report, ECO_FIELD_EX_WHY, ECO_TOP, "not known."),
+                   advice != NULL ? " " : "", advice != NULL ? advice : "");
     const uint32_t warnings = eco_report_array_size(report, ECO_FIELD_WA_CODE, ECO_TOP);
     for (uint32_t i = 0; i < warnings; i++) {
         const char *detail = text_or(report, ECO_FIELD_WA_DETAIL, ECO_AT1(i), NULL);

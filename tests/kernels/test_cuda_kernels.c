@@ -250,6 +250,41 @@ static void test_tokens_are_the_cpus_greedy_choice(void **state) {
     ecoi_backend_cuda.model_close(ours);
 }
 
+static uint32_t first_decoded(void *opened) {
+    const eco_work step = {.kind = ECO_WORK_DECODE, .n_units_max = 1};
+    eco_work_result result;
+    ASSERT_OK(ecoi_backend_cuda.work(opened, &step, &result, &error), &error);
+    return decode_state(opened).token;
+}
+
+/* The head's rows are written by hand: the lowest index wins among equal logits, and NaN chooses a token that exists. */
+static void test_equal_logits_choose_the_lowest_index(void **state) {
+    (void)state;
+    const eco_model_shape shape = odd_shape(false);
+    const eco_workload work = workload(&shape, ECO_FORMAT_FP16, ECO_FORMAT_FP16, 9);
+    void *opened = NULL;
+    ASSERT_OK(ecoi_backend_cuda.model_open(cuda, &work, &opened, &error), &error);
+    const cuda_model *model = opened;
+    const cuda_matrix *head = &model->memory.head;
+    uint16_t *rows = (uint16_t *)(uintptr_t)head->weights;
+    const size_t row_bytes = 2u * head->stride;
+    memset(rows, 0, head->n_rows * row_bytes);
+    assert_int_equal(first_decoded(opened), 0);
+    /* All logits NaN. */
+    memset(rows, 0xff, head->n_rows * row_bytes);
+    assert_int_equal(first_decoded(opened), 0);
+    /* Rows of ones and of minus ones: one of the two kinds wins, at its lowest index. */
+    for (uint32_t r = 0; r < head->n_rows; r++) {
+        const uint16_t value = r % 16 == 5 ? 0x3c00 : r % 16 == 7 ? 0xbc00 : 0;
+        for (uint32_t c = 0; c < head->stride; c++) {
+            rows[(size_t)r * head->stride + c] = c < head->n_columns ? value : 0;
+        }
+    }
+    const uint32_t chosen = first_decoded(opened);
+    assert_true(chosen == 5 || chosen == 7);
+    ecoi_backend_cuda.model_close(opened);
+}
+
 int main(int argc, char **argv) {
     (void)argc;
 #if defined(__SANITIZE_THREAD__)
@@ -270,6 +305,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_weights_are_the_hosts_bit_for_bit),
         cmocka_unit_test(test_logits_agree_with_the_cpu),
         cmocka_unit_test(test_tokens_are_the_cpus_greedy_choice),
+        cmocka_unit_test(test_equal_logits_choose_the_lowest_index),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ecoi_backend_cpu.close(cpu);

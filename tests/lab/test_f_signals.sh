@@ -66,7 +66,7 @@ lab_status cooldown 130
 lab_status window 143
 lab_status extra 130
 for name in loading probe burn_in cooldown window extra; do
-    [ "$(tail -n 1 "$name.err")" = "ecocompute: interrupted" ] || lab_fail "$name: last line: $(tail -n 1 "$name.err")"
+    [[ $(tail -n 1 "$name.err") == "ecocompute: interrupted"* ]] || lab_fail "$name: last line: $(tail -n 1 "$name.err")"
 done
 for name in burn_in cooldown window extra; do
     cp -r "$name.run/out" "$name"

@@ -15,6 +15,10 @@ program=$build/tests/device_kernels
 mkdir -p "$out"
 
 if [ ! -x "$program" ]; then
+    if [ ! -f "$build/libecocompute.a" ]; then
+        echo "check_kernels: no build in $build (cmake --preset release && cmake --build --preset release)" >&2
+        exit 2
+    fi
     program=$out/device_kernels
     "${CC:-cc}" -std=c17 -O2 -I "$root/include" -I "$root/src" "$root/tests/device/device_kernels.c" \
         "$build/libecocompute.a" -lm -ldl -lpthread -o "$program" || exit 1
@@ -23,6 +27,10 @@ fi
 timeout -k 10 240 "$program" "$what" >"$out/kernels.txt" 2>&1
 status=$?
 
+if [ "$status" -eq 77 ]; then
+    cat "$out/kernels.txt"
+    exit 77
+fi
 head -3 "$out/kernels.txt"
 echo "--- worst of each family (relative error of the logits)"
 awk '/ tokens +[0-9.]+e/ {

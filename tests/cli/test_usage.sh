@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Wrong use: status 2 and one line on standard error that names the nearest valid name or what was expected; nothing is
+# measured and no folder is made.
+set -euo pipefail
+# shellcheck source=tests/cli/lib_cli.sh
+. "$(dirname "$(readlink -f "$0")")/lib_cli.sh"
+
+# refused EXPECTED ARG...
+refused() {
+    local expected="ecocompute: $1"
+    shift
+    run "$@"
+    is_status 2
+    is_stderr "$expected"
+}
+
+refused "unknown command 'measrue', did you mean 'measure'?; \`ecocompute --help\` lists them" measrue
+refused "unknown command 'xyzzy'; \`ecocompute --help\` lists them" xyzzy
+for command in energy_estimate run sweep probe doctor estimate optimize fit check architectures explain compare plot \
+    share export; do
+    refused "command $command is not in this version" "$command"
+done
+
+refused "unknown option '--modle', did you mean '--model'?" measure --modle Qwen2-7B
+refused "unknown option '--modle', did you mean '--model'?" measure --modle=Qwen2-7B
+refused "unknown option '--recompote', did you mean '--recompute'?" validate --recompote x.json
+refused "unknown option '--charactrize', did you mean '--characterize'?" meters --charactrize
+refused "--model: unknown model 'Qwen2-8B', did you mean 'Qwen2-7B'?; \`ecocompute models\` lists them" \
+    measure --model Qwen2-8B
+refused "--model: unknown model 'zzzzzzzzzzzz'; \`ecocompute models\` lists them" measure --model zzzzzzzzzzzz
+refused "--precision: unknown precision 'NF5', did you mean 'NF4'?" measure --precision NF5
+refused "--baseline: unknown precision 'FP15', did you mean 'FP16'?" measure --baseline FP15
+refused "--precision: unknown precision ''; expected FP16 or NF4" measure --precision NF4,
+refused "--precision: NF4 is named twice (the baseline counts)" measure --precision NF4,NF4
+refused "--device: unknown device 'cud', did you mean 'cuda'?; expected auto, cpu, cuda, cuda:1 or cuda:GPU-…" \
+    measure --device cud
+refused "--meter: unknown meter 'nvm', did you mean 'nvml'?; \`ecocompute meters\` lists them" measure --meter nvm
+refused "--engine: 'nativ' is not known; expected native" measure --engine nativ
+refused "--order: 'sorted' is not known; expected shuffled or fixed" measure --order sorted
+refused "--color: 'blue' is not known; expected auto, always or never" models --color blue
+refused "measure: unexpected argument 'extra'" measure extra
+refused "meters: unexpected argument 'extra'" meters extra
+refused "--device: only with --characterize" meters --device cuda
+refused "validate: a report is expected, such as ecocompute-out/latest/energy.json" validate
+
+for option in gpu-arch quantize-head iterations warmup quality no-quality share plan parameters-file resume; do
+    refused "--$option is not in this version" measure "--$option"
+done
+refused "--profile is not in this version" validate --profile paired-1 x.json
+refused "--watch is not in this version" meters --watch
+refused "--engine openai is not in this version" measure --engine openai
+refused "--weights real is not in this version" measure --weights real
+refused "--protocol published is not in this version" measure --protocol published
+refused "--thermal-mode steady is not in this version" measure --thermal-mode steady
+refused "--precision INT8 is not in this version" measure --precision NF4,INT8
+refused "--batch 2 is not in this version; expected 1" measure --batch 2
+
+# Numbers: no rest, no sign where none belongs, no overflow, no comma, no NaN.
+for bad in abc '' 1x 1,5 nan inf 0.1 601 1e999 -1; do
+    refused "--window: '$bad' is not usable; expected a number from 0.2 to 600" measure "--window=$bad"
+done
+for bad in abc '' 1.5 -1 +1 ' 1' 0x10 65 18446744073709551616; do
+    refused "--blocks: '$bad' is not usable; expected a whole number from 0 to 64" measure "--blocks=$bad"
+done
+refused "--blocks: '0' is not usable; expected 1 to 64" measure --blocks 0
+refused "--margin: '101' is not usable; expected a number from 0 to 100" measure --margin 101
+refused "--cooldown-max: '-1' is not usable; expected a number from 0 to 600" measure --cooldown-max=-1
+refused "--seed: '9223372036854775808' is not usable; expected a whole number from 0 to 9223372036854775807" \
+    measure --seed 9223372036854775808
+refused "--tokens: 0 is out of range; expected 1 to 1048576" measure --tokens 0
+refused "--prompt-tokens: 0 is out of range; expected 1 to 1048576" measure --prompt-tokens 0
+refused "--prompt-tokens + --tokens: 2049 positions; TinyLlama-1.1B has at most 2048" \
+    measure --device cpu --model TinyLlama-1.1B --prompt-tokens 1025 --tokens 1024
+refused "--output-dir: the path is empty or too long" measure --output-dir=
+refused "--output-dir: the path is empty or too long" measure --output-dir="$(printf 'a%.0s' {1..4000})"
+
+run measure --precision
+is_status 2
+run measure -x
+is_status 2
+run measure --b 3
+is_status 2
+run
+is_status 2
+grep -q '^Usage: ecocompute COMMAND' stderr || fail "no arguments: no usage on standard error"
+
+[ -z "$(find . -mindepth 1 -type d)" ] || fail "a folder was made: $(find . -mindepth 1 -type d)"
+
+# Quick: a usage error needs no driver and no model. The best of twenty is judged, a busy machine is not.
+best=999999999
+for _ in {1..20}; do
+    begin=$(date +%s%N)
+    run measure --modle x
+    took=$(($(date +%s%N) - begin))
+    [ "$took" -ge "$best" ] || best=$took
+done
+echo "usage error: $((best / 1000)) us, best of 20"
+if [ "${ECO_TEST_BUILD:-release}" = release ] && [ "$best" -ge 10000000 ]; then
+    fail "a usage error took $((best / 1000)) us"
+fi
+finish

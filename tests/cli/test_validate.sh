@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# validate: a report that was touched, or whose traces were, is refused with 4 and the finding; what cannot be read is
+# status 1 and one line. The report checked is a fresh one of the scripted card.
+set -euo pipefail
+# shellcheck source=tests/cli/lib_cli.sh
+. "$(dirname "$(readlink -f "$0")")/lib_cli.sh"
+
+fake_measure good --precision NF4
+[ "$(cat good.rc)" = 0 ] || fail "measure: $(cat good.err)"
+run validate --recompute good/energy.json
+is_status 0
+[ "$(cat stdout)" = "good/energy.json: valid, every headline number follows from the traces" ] || fail "$(cat stdout)"
+run validate good/energy.json
+is_status 0
+[ "$(cat stdout)" = "good/energy.json: valid" ] || fail "$(cat stdout)"
+
+# altered NAME FINDING COMMAND: the command alters a copy in $copy; recompute must find it.
+altered() {
+    copy=$DIR/$1
+    cp -r good "$copy"
+    eval "$3"
+    run validate --recompute "$1/energy.json"
+    is_status 4
+    grep -q -- "$2" stdout || fail "$1: '$2' is not in: $(cat stdout)"
+    [ ! -s stderr ] || fail "$1: stderr: $(cat stderr)"
+}
+# edit FILTER: the copy's report, changed.
+# shellcheck disable=SC2317
+edit() {
+    jq "$1" good/energy.json >"$copy/energy.json"
+}
+# resign: the hashes made to fit the altered traces, as somebody with intent would.
+# shellcheck disable=SC2317
+resign() {
+    local file
+    for file in power_trace_nf4.csv power_trace_fp16.csv; do
+        jq --arg f "$file" --arg h "$(sha256sum <"$copy/$file" | cut -d ' ' -f 1)" \
+            '(.power_trace.files[] | select(.file == $f) | .sha256) = $h' "$copy/energy.json" >"$copy/new"
+        mv "$copy/new" "$copy/energy.json"
+    done
+}
+altered digit 'power_trace.files\[0\].sha256' "sed -i '20s/[0-8]\$/9/; 20s/^[0-9]/7/' \"\$copy/power_trace_nf4.csv\""
+altered line 'power_trace.files\[0\].sha256' "sed -i 20d \"\$copy/power_trace_nf4.csv\""
+altered swapped 'power_trace.files\[0\].sha256' "cp good/power_trace_fp16.csv \"\$copy/power_trace_nf4.csv\""
+altered missing 'power_trace.files\[1\].file' "rm \"\$copy/power_trace_fp16.csv\""
+altered symlink 'power_trace.files\[0\].file' \
+    "mv \"\$copy/power_trace_nf4.csv\" \"\$copy/real.csv\"; ln -s real.csv \"\$copy/power_trace_nf4.csv\""
+altered absolute 'power_trace.files\[0\].file' \
+    "edit \".power_trace.files[0].file = \\\"\$DIR/good/power_trace_nf4.csv\\\"\""
+altered upward 'power_trace.files\[0\].file' "edit '.power_trace.files[0].file = \"../good/power_trace_nf4.csv\"'"
+altered no_traces 'power_trace.files' "edit '.power_trace.files = []'"
+altered headline 'results.energy_per_token_mj' "edit '.results.energy_per_token_mj -= 1'"
+altered change 'results.vs_fp16_energy_pct' "edit '.results.vs_fp16_energy_pct -= 0.1'"
+altered baseline 'results.fp16_energy_per_token_mj' "edit '.results.fp16_energy_per_token_mj += 1'"
+altered watts 'results.avg_power_watts' "edit '.results.avg_power_watts += 1'"
+altered speed 'results.throughput_tokens_per_s' "edit '.results.throughput_tokens_per_s += 1'"
+altered window 'windows\[0\].energy_j' "edit '.trials.arms[1].windows[0].energy_j -= 1'"
+altered basis 'results.basis' "edit '.results.basis = \"guessed\"'"
+altered schema 'results' "edit 'del(.results)'"
+altered type 'results.energy_per_token_mj' "edit '.results.energy_per_token_mj = \"low\"'"
+# Power in the window doubled and the hash made to fit: the numbers no longer follow.
+altered forged 'results.energy_per_token_mj' \
+    "awk -F , -v OFS=, '\$7 == \"decode\" && \$2 != \"\" { \$2 *= 0.9 } { print }' good/power_trace_nf4.csv \
+        >\"\$copy/power_trace_nf4.csv\"; resign"
+# Rows relabelled as another block: the window is not there.
+altered relabelled 'NF4\|windows\|results' \
+    "awk -F , -v OFS=, '\$7 == \"decode\" { \$7 = \"ramp\" } { print }' good/power_trace_nf4.csv \
+        >\"\$copy/power_trace_nf4.csv\"; resign"
+
+run validate --recompute --json good/energy.json headline/energy.json
+is_status 4
+jq -e 'length == 2 and .[0].valid and (.[1].valid | not) and (.[1].findings | test("results.energy_per_token_mj"))' stdout \
+    >/dev/null || fail "--json: $(cat stdout)"
+
+# unreadable NAME PATTERN: status 1 and one line.
+unreadable() {
+    run validate "$1"
+    is_status 1
+    [ "$(wc -l <stderr)" -eq 1 ] || fail "$1: not one line: $(cat stderr)"
+    grep -q -- "$2" stderr || fail "$1: '$2' is not in: $(cat stderr)"
+    [ ! -s stdout ] || fail "$1: stdout: $(cat stdout)"
+}
+: >empty.json
+echo 'no JSON' >text.json
+printf '%100000s' '' | tr ' ' '[' >deep.json
+head -c 2000 good/energy.json >cut.json
+echo '{"a": 1, "a": 2}' >twice.json
+echo '{"a": NaN}' >nan.json
+printf '{"a": "\xff\xfe"}' >bytes.json
+echo '[1, 2]' >array.json
+mkdir folder.json
+mkfifo pipe.json
+unreadable empty.json empty.json
+unreadable text.json text.json
+unreadable deep.json deep.json
+unreadable cut.json cut.json
+unreadable twice.json twice.json
+unreadable nan.json nan.json
+unreadable bytes.json bytes.json
+unreadable array.json array.json
+unreadable folder.json folder.json
+unreadable pipe.json pipe.json
+unreadable absent.json absent.json
+# One that cannot be read does not hide another's finding, and counts more.
+run validate --recompute headline/energy.json absent.json good/energy.json
+is_status 1
+grep -q 'good/energy.json: valid' stdout || fail "the third report was not looked at"
+finish

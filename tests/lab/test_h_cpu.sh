@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# No driver library at all: the CPU engine is timed, no energy is given. Must come out: status 3 and both reasons; a
+# report with speed measured, energy null and unavailable, no verdict; valid from its traces, which hold no power.
+set -euo pipefail
+# shellcheck source=tests/lab/lib_lab.sh
+. "$(dirname "$(readlink -f "$0")")/lib_lab.sh"
+
+lab_script none.script </dev/null
+LAB_LIBRARIES=$PWD/no-such-folder lab_run none.script cpu --prompt-tokens 4 --tokens 8 --blocks 1 --window 0.5
+lab_status cpu 3
+grep -q '^nothing could be metered here: CUDA not usable: libcuda.so.1 not found (.*NVML not usable: libnvidia-ml' cpu.out ||
+    lab_fail "cpu: the reasons are not told: $(cat cpu.out)"
+grep -q '^answer of the published dataset: unavailable' cpu.out || lab_fail "cpu: no word on the dataset"
+lab_is cpu .results.basis unavailable
+lab_is cpu .results.time_basis measured
+lab_is cpu .results.verdict none
+lab_is cpu .workload.device cpu
+lab_is cpu .workload.model_name "SmolLM2-135M (shape only)"
+lab_is cpu '[.results.energy_per_token_mj, .results.vs_fp16_energy_pct, .results.avg_power_watts] | map(. == null) | all' true
+lab_is cpu '.results.throughput_tokens_per_s > 0.5' true
+for trace in cpu/power_trace_fp16.csv cpu/power_trace_nf4.csv; do
+    [ -z "$(tail -n +2 "$trace" | cut -d , -f 2,3,5 | tr -d ',\n')" ] || lab_fail "$trace: a reading without a meter"
+done
+lab_clean cpu
+lab_valid cpu
+lab_done

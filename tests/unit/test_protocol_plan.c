@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The plan: orders are balanced and repeatable for every number of arms and blocks, impossible plans are refused with
+ * the option named, the promised time is the sum of its parts.
+ */
+#include "ecocompute/plan.h"
+#include "test_helpers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static eco_plan usual(void) {
+    return (eco_plan){.shape = eco_model_find("TinyLlama-1.1B"),
+                      .arms = {ECO_FORMAT_FP16, ECO_FORMAT_NF4},
+                      .n_arms = 2,
+                      .head = ECO_FORMAT_FP16,
+                      .engine = {.name = "native", .device = "cpu"},
+                      .batch = 1,
+                      .n_prompt = 128,
+                      .n_tokens = 256,
+                      .seed = 1,
+                      .order_seed = 1,
+                      .shuffle = true,
+                      .n_blocks = 5,
+                      .window_s = 5.0,
+                      .window_ticks_min = 50.0,
+                      .ramp_s = 1.2,
+                      .burn_in_s = 1.5,
+                      .cooldown_max_s = 5.0,
+                      .margin_pct = 3.0,
+                      .extra_windows = true,
+                      .output_dir = "out"};
+}
+
+/* Each block holds every arm once; each arm stands in each place equally often, to within one. */
+static void check_order(const eco_plan *plan, const uint32_t *order) {
+    uint32_t counts[ECO_ARMS_MAX][ECO_ARMS_MAX] = {{0}};
+    for (uint32_t b = 0; b < plan->n_blocks; b++) {
+        uint32_t seen = 0;
+        for (uint32_t place = 0; place < plan->n_arms; place++) {
+            const uint32_t arm = order[(size_t)b * plan->n_arms + place];
+            assert_true(arm < plan->n_arms);
+            seen |= 1u << arm;
+            counts[arm][place]++;
+        }
+        assert_int_equal(seen, (1u << plan->n_arms) - 1u);
+    }
+    for (uint32_t arm = 0; arm < plan->n_arms; arm++) {
+        for (uint32_t place = 0; place < plan->n_arms; place++) {
+            const uint32_t floor = plan->n_blocks / plan->n_arms;
+            assert_in_range(counts[arm][place], floor, floor + 1);
+        }
+    }
+}
+
+static void orders_are_balanced(void **state) {
+    (void)state;
+    eco_plan plan = usual();
+    uint32_t order[ECO_BLOCKS_MAX * ECO_ARMS_MAX];
+    uint32_t again[ECO_BLOCKS_MAX * ECO_ARMS_MAX];
+    for (plan.n_arms = 1; plan.n_arms <= ECO_ARMS_MAX; plan.n_arms++) {
+        for (plan.n_blocks = 1; plan.n_blocks <= ECO_BLOCKS_MAX; plan.n_blocks++) {
+            for (plan.order_seed = 0; plan.order_seed < 20; plan.order_seed++) {
+                eco_plan_order(&plan, order);
+                check_order(&plan, order);
+                eco_plan_order(&plan, again);
+                assert_memory_equal(order, again,
+                                    sizeof *order * plan.n_arms * (size_t)plan.n_blocks);
+            }
+        }
+    }
+}
+
+/* Neither arm is favoured for the first place, and the first block does not settle the third. */
+static void orders_are_random(void **state) {
+    (void)state;
+    eco_plan plan = usual();
+    uint32_t order[ECO_BLOCKS_MAX * ECO_ARMS_MAX];
+    uint32_t first = 0;
+    uint32_t same = 0;
+    for (plan.order_seed = 0; plan.order_seed < 4000; plan.order_seed++) {
+        eco_plan_order(&plan, order);
+        first += order[0];
+        same += order[0] == order[4];
+    }
+    ASSERT_NEAR(first, 2000.0, 130.0); /* four standard deviations */
+    ASSERT_NEAR(same, 2000.0, 130.0);
+}
+
+static void fixed_order(void **state) {
+    (void)state;
+    eco_plan plan = usual();
+    uint32_t order[ECO_BLOCKS_MAX * ECO_ARMS_MAX];
+    plan.shuffle = false;
+    plan.n_arms = 3;
+    eco_plan_order(&plan, order);
+    for (uint32_t i = 0; i < 15; i++) {
+        assert_int_equal(order[i], i % 3);
+    }
+}
+
+static void refused(const eco_plan *plan, const char *message) {
+    eco_error err = {0};
+    assert_int_equal(eco_plan_check(plan, &err), ECO_E_USAGE);
+    assert_string_equal(err.message, message);
+    assert_int_equal(eco_plan_check(plan, NULL), ECO_E_USAGE);
+}
+
+static void impossible_plans(void **state) {
+    (void)state;
+    eco_error err = {0};
+    eco_plan plan = usual();
+    ASSERT_OK(eco_plan_check(&plan, &err), &err);
+    plan.arms[1] = ECO_FORMAT_FP16;
+    refused(&plan, "--precision: FP16 is named twice (the baseline counts)");
+    plan = usual();
+    plan.n_arms = 0;
+    refused(&plan, "--precision: between 1 and 8 arms are expected");
+    plan = usual();
+    plan.n_blocks = 65;
+    refused(&plan, "--blocks: 65 is out of range; expected 1 to 64");
+    plan = usual();
+    plan.window_s = (double)NAN;
+    refused(&plan, "--window: nan is out of range; expected 0.2 to 600");
+    plan = usual();
+    plan.cooldown_max_s = -0.5;
+    refused(&plan, "--cooldown-max: -0.5 is out of range; expected 0 to 600");
+    plan = usual();
+    plan.margin_pct = 100.5;
+    refused(&plan, "--margin: 100.5 is out of range; expected 0 to 100");
+    plan = usual();
+    plan.n_tokens = 0;
+    refused(&plan, "--tokens: 0 is out of range; expected 1 to 1048576");
+    plan = usual();
+    plan.batch = 4;
+    refused(&plan, "--batch: 4 is not in this version; expected 1");
+    plan = usual();
+    plan.n_prompt = 1793;
+    refused(&plan, "--prompt-tokens + --tokens: 2049 positions; TinyLlama-1.1B has at most 2048");
+    plan.n_prompt = 1792;
+    ASSERT_OK(eco_plan_check(&plan, &err), &err);
+}
+
+static void time_is_the_sum(void **state) {
+    (void)state;
+    eco_plan plan = usual();
+    double shortest_s = 0.0;
+    double longest_s = 0.0;
+    eco_plan_seconds(&plan, &shortest_s, &longest_s);
+    assert_true(longest_s < 180.0); /* the default is promised in under three minutes */
+    /* Ten decode and four other windows, each with its ramp and at most 0.5 s to find the ticks; 10 s of probes. */
+    assert_in_range((uintmax_t)(shortest_s * 1000.0), 14 * 6200 + 3000, 14 * 6700 + 13400);
+    ASSERT_NEAR(longest_s - shortest_s, 14 * 5.0, 1e-9);
+    double more_s = 0.0;
+    plan.n_blocks++;
+    eco_plan_seconds(&plan, &more_s, &longest_s);
+    assert_in_range((uintmax_t)((more_s - shortest_s) * 1000.0), 2 * 6200, 2 * 6700);
+    plan = usual();
+    plan.extra_windows = false;
+    eco_plan_seconds(&plan, &more_s, &longest_s);
+    assert_in_range((uintmax_t)((shortest_s - more_s) * 1000.0), 4 * 6200, 4 * 6700);
+}
+
+static void description(void **state) {
+    (void)state;
+    eco_plan plan = usual();
+    plan.shuffle = false;
+    eco_text text = {0};
+    eco_plan_describe(&plan, &text);
+    assert_false(text.failed);
+    assert_non_null(
+        strstr(text.data, "model: TinyLlama-1.1B (shape only), synthetic weights, seed 1\n"));
+    assert_non_null(strstr(text.data, "positions 128 to 383, head FP16\n"));
+    assert_non_null(strstr(text.data, "blocks: 5, window at least 5.0 s"));
+    assert_non_null(strstr(text.data, "order (seed 1): [FP16 NF4] [FP16 NF4] [FP16 NF4] [FP16 NF4] "
+                                      "[FP16 NF4]\n"));
+    assert_non_null(strstr(text.data, "output: out\n"));
+    eco_text_free(&text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(orders_are_balanced), cmocka_unit_test(orders_are_random),
+        cmocka_unit_test(fixed_order),         cmocka_unit_test(impossible_plans),
+        cmocka_unit_test(time_is_the_sum),     cmocka_unit_test(description),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
