@@ -45,7 +45,7 @@ lab_run() {
 # lab_disturbed FOLDER: the record itself says that the machine was not quiet (a late edge or a long gap), whatever the
 # energies are.
 lab_disturbed() {
-    jq -e '[.trials.arms[].windows[] | .edge_time_half_width_s > 0.009 or .longest_gap_s > 0.1] | any' \
+    jq -e '[.trials.arms[].windows[] | .edge_time_half_width_s > 0.007 or .longest_gap_s > 0.09] | any' \
         "$1/energy.json" >/dev/null
 }
 
