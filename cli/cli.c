@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Shared by the commands: options by argp, with the nearest name for a wrong one; errors in one line.
+ * Shared by the commands: options by argp, with the nearest name for a wrong one; errors in one line; the one way to
+ * standard output and standard error.
  */
 #include "cli.h"
 
@@ -33,13 +34,70 @@ error_t cli_common_option(cli_common *common, int key, const char *argument) {
     }
 }
 
+/* Without memory for the escaped text: what is not plain ASCII becomes '?'. */
+static void put_plain(FILE *stream, const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        const bool plain = (text[i] >= 0x20 && text[i] < 0x7f) || text[i] == '\n';
+        fputc(plain ? text[i] : '?', stream);
+    }
+}
+
+static void put_visible(FILE *stream, const char *text, size_t length) {
+    eco_text out = {0};
+    eco_text_add_visible_lines(&out, text, length);
+    if (out.failed) {
+        put_plain(stream, text, length);
+    } else if (out.data != NULL) {
+        fwrite(out.data, 1, out.length, stream);
+    }
+    eco_text_free(&out);
+}
+
+static void put(FILE *stream, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+
+static void put(FILE *stream, const char *format, va_list arguments) {
+    char line[512];
+    va_list again;
+    va_copy(again, arguments);
+    const int n = vsnprintf(line, sizeof line, format, arguments);
+    const size_t length = n > 0 ? (size_t)n : 0;
+    if (length < sizeof line) {
+        put_visible(stream, line, length);
+    } else {
+        char *longer = malloc(length + 1);
+        if (longer != NULL) {
+            (void)vsnprintf(longer, length + 1, format, again);
+            put_visible(stream, longer, length);
+        } else {
+            put_plain(stream, line, sizeof line - 1);
+        }
+        free(longer);
+    }
+    va_end(again);
+}
+
+void cli_out(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    put(stdout, format, arguments);
+    va_end(arguments);
+}
+
+void cli_err(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    put(stderr, format, arguments);
+    va_end(arguments);
+}
+
 void cli_usage_error(const char *format, ...) {
     va_list arguments;
-    fprintf(stderr, "ecocompute: ");
+    cli_err("ecocompute: ");
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    put(stderr, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "\n");
+    cli_err("\n");
     exit(EXIT_USAGE);
 }
 
@@ -106,7 +164,7 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input) {
 }
 
 int cli_fail(const eco_error *error) {
-    fprintf(stderr, "ecocompute: %s\n",
+    cli_err("ecocompute: %s\n",
             error->message[0] != '\0' ? error->message : eco_status_text(error->code));
     if (error->code == ECO_E_USAGE) {
         return EXIT_USAGE;
@@ -138,38 +196,57 @@ uint64_t cli_integer(const char *option, const char *text, uint64_t hi) {
 
 void cli_print(const eco_text *text) {
     if (text->failed) {
-        fprintf(stderr, "ecocompute: out of memory\n");
+        cli_err("ecocompute: out of memory\n");
         exit(EXIT_FAILED);
     }
     if (text->data != NULL) {
-        fwrite(text->data, 1, text->length, stdout);
+        put_visible(stdout, text->data, text->length);
     }
+}
+
+/* `text` holds neither quotes nor backslashes; a byte that is no UTF-8 becomes U+FFFD. */
+static void json_piece(const char *text, size_t length) {
+    eco_text out = {0};
+    eco_text_add_visible(&out, text, length);
+    if (out.failed) {
+        cli_err("ecocompute: out of memory\n");
+        exit(EXIT_FAILED);
+    }
+    for (const char *c = out.data != NULL ? out.data : ""; *c != '\0'; c++) {
+        if (c[0] == '\\' && c[1] == 'x') {
+            fputs("\\ufffd", stdout);
+            c += 3;
+        } else {
+            putchar(*c);
+        }
+    }
+    eco_text_free(&out);
 }
 
 void cli_json_string(const char *text) {
     putchar('"');
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\') {
-            printf("\\%c", *c);
-        } else if (*c < 0x20 || *c == 0x7f) {
-            printf("\\u%04x", *c);
-        } else {
-            putchar(*c);
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\"\\");
+        json_piece(text, length);
+        text += length;
+        if (*text != '\0') {
+            putchar('\\');
+            putchar(*text++);
         }
     }
     putchar('"');
 }
 
 void cli_json_field(const char *key, const char *text, bool last) {
-    printf("\"%s\": ", key);
+    cli_out("\"%s\": ", key);
     cli_json_string(text);
-    printf("%s", last ? "" : ", ");
+    cli_out("%s", last ? "" : ", ");
 }
 
 void cli_json_reading(const char *key, eco_reading reading, bool last) {
     if (eco_reading_present(reading)) {
-        printf("\"%s\": %.9g%s", key, reading.value, last ? "" : ", ");
+        cli_out("\"%s\": %.9g%s", key, reading.value, last ? "" : ", ");
     } else {
-        printf("\"%s\": null%s", key, last ? "" : ", ");
+        cli_out("\"%s\": null%s", key, last ? "" : ", ");
     }
 }

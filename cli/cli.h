@@ -11,6 +11,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNMEASURED = 3, EXIT_REFUSED = 4 };
 
@@ -43,7 +44,11 @@ int cli_fail(const eco_error *error);
 double cli_number(const char *option, const char *text, double lo, double hi);
 uint64_t cli_integer(const char *option, const char *text, uint64_t hi);
 
-void cli_print(const eco_text *text); /* to standard output */
+/* All that commands print goes through these: device names, paths, messages and text of reports come from outside, and
+ * what could drive a terminal is escaped on its way (eco_text_add_visible_lines). Standard output and standard error. */
+void cli_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_err(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_print(const eco_text *text); /* the same, of a whole text, to standard output */
 /* Pieces of a JSON document on standard output; `key` needs no escaping. */
 void cli_json_string(const char *text);
 void cli_json_field(const char *key, const char *text, bool last);

@@ -24,25 +24,25 @@ int cmd_engines(int argc, char **argv) {
     cli_common common = {0};
     cli_check_options(argc, argv, options, NULL);
     cli_parse(&argp, argc, argv, &common);
-    printf("%s", common.json ? "[" : "");
+    cli_out("%s", common.json ? "[" : "");
     for (size_t i = 0; i < eco_engine_count(); i++) {
         eco_engine_status status;
         eco_engine_probe(i, &status);
         if (common.json) {
-            printf("%s\n  {", i == 0 ? "" : ",");
+            cli_out("%s\n  {", i == 0 ? "" : ",");
             cli_json_field("name", status.name, false);
             cli_json_field("summary", status.summary, false);
-            printf("\"cpu\": %s, \"cuda\": %s, ", status.cpu_usable ? "true" : "false",
-                   status.cuda_usable ? "true" : "false");
+            cli_out("\"cpu\": %s, \"cuda\": %s, ", status.cpu_usable ? "true" : "false",
+                    status.cuda_usable ? "true" : "false");
             cli_json_field("cuda_reason", status.cuda_reason, true);
-            printf("}");
+            cli_out("}");
         } else {
-            printf("%s: %s\n  cpu:  %s\n  cuda: %s%s%s\n", status.name, status.summary,
-                   status.cpu_usable ? "usable" : "not usable",
-                   status.cuda_usable ? "usable" : "not usable",
-                   status.cuda_reason[0] != '\0' ? ": " : "", status.cuda_reason);
+            cli_out("%s: %s\n  cpu:  %s\n  cuda: %s%s%s\n", status.name, status.summary,
+                    status.cpu_usable ? "usable" : "not usable",
+                    status.cuda_usable ? "usable" : "not usable",
+                    status.cuda_reason[0] != '\0' ? ": " : "", status.cuda_reason);
         }
     }
-    printf("%s", common.json ? "\n]\n" : "");
+    cli_out("%s", common.json ? "\n]\n" : "");
     return EXIT_DONE;
 }

@@ -25,21 +25,21 @@ int cmd_formats(int argc, char **argv) {
     cli_check_options(argc, argv, options, NULL);
     cli_parse(&argp, argc, argv, &common);
     if (common.json) {
-        printf("[");
+        cli_out("[");
         for (eco_format i = 0; i < ECO_FORMAT_COUNT; i++) {
             const eco_format_info *info = eco_format_at(i);
-            printf("%s\n  {", i == 0 ? "" : ",");
+            cli_out("%s\n  {", i == 0 ? "" : ",");
             cli_json_field("name", info->name, false);
             cli_json_field("summary", info->summary, false);
-            printf("\"bits_per_weight\": %.9g}", info->bits_per_weight);
+            cli_out("\"bits_per_weight\": %.9g}", info->bits_per_weight);
         }
-        printf("\n]\n");
+        cli_out("\n]\n");
         return EXIT_DONE;
     }
-    printf("%-8s %12s  %s\n", "format", "bits/weight", "what it is");
+    cli_out("%-8s %12s  %s\n", "format", "bits/weight", "what it is");
     for (eco_format i = 0; i < ECO_FORMAT_COUNT; i++) {
         const eco_format_info *info = eco_format_at(i);
-        printf("%-8s %12.4g  %s\n", info->name, info->bits_per_weight, info->summary);
+        cli_out("%-8s %12.4g  %s\n", info->name, info->bits_per_weight, info->summary);
     }
     return EXIT_DONE;
 }

@@ -27,25 +27,25 @@ static double gigabytes(const eco_model_shape *shape, eco_format format) {
 }
 
 static void print_json(void) {
-    printf("[");
+    cli_out("[");
     for (size_t i = 0; i < eco_model_count(); i++) {
         const eco_model_shape *shape = eco_model_at(i);
-        printf("%s\n  {", i == 0 ? "" : ",");
+        cli_out("%s\n  {", i == 0 ? "" : ",");
         cli_json_field("name", shape->name, false);
         cli_json_field("hf_id", shape->hf_id, false);
         cli_json_field("family", shape->family, false);
-        printf("\"params_b\": %.9g, \"params\": %llu, \"layers\": %u, \"width\": %u, \"heads\": "
-               "%u, \"kv_heads\": %u, "
-               "\"ffn\": %u, \"vocabulary\": %u, \"tied_embeddings\": %s, \"qkv_bias\": %s",
-               shape->params_b, (unsigned long long)eco_model_n_params(shape), shape->n_layers,
-               shape->d_model, shape->n_heads, shape->n_kv_heads, shape->d_ff, shape->n_vocab,
-               shape->tied_embeddings ? "true" : "false", shape->qkv_bias ? "true" : "false");
+        cli_out("\"params_b\": %.9g, \"params\": %llu, \"layers\": %u, \"width\": %u, \"heads\": "
+                "%u, \"kv_heads\": %u, "
+                "\"ffn\": %u, \"vocabulary\": %u, \"tied_embeddings\": %s, \"qkv_bias\": %s",
+                shape->params_b, (unsigned long long)eco_model_n_params(shape), shape->n_layers,
+                shape->d_model, shape->n_heads, shape->n_kv_heads, shape->d_ff, shape->n_vocab,
+                shape->tied_embeddings ? "true" : "false", shape->qkv_bias ? "true" : "false");
         for (eco_format f = 0; f < ECO_FORMAT_COUNT; f++) {
-            printf(", \"gb_per_token_%s\": %.6g", eco_format_at(f)->name, gigabytes(shape, f));
+            cli_out(", \"gb_per_token_%s\": %.6g", eco_format_at(f)->name, gigabytes(shape, f));
         }
-        printf("}");
+        cli_out("}");
     }
-    printf("\n]\n");
+    cli_out("\n]\n");
 }
 
 int cmd_models(int argc, char **argv) {
@@ -56,23 +56,23 @@ int cmd_models(int argc, char **argv) {
         print_json();
         return EXIT_DONE;
     }
-    printf("%-16s %8s %7s %6s %9s %7s %8s %s", "model", "params", "layers", "width", "heads/kv",
-           "ffn", "vocab", "head");
+    cli_out("%-16s %8s %7s %6s %9s %7s %8s %s", "model", "params", "layers", "width", "heads/kv",
+            "ffn", "vocab", "head");
     for (eco_format f = 0; f < ECO_FORMAT_COUNT; f++) {
-        printf("  GB/token %s", eco_format_at(f)->name);
+        cli_out("  GB/token %s", eco_format_at(f)->name);
     }
-    printf("\n");
+    cli_out("\n");
     for (size_t i = 0; i < eco_model_count(); i++) {
         const eco_model_shape *shape = eco_model_at(i);
         char heads[24];
         snprintf(heads, sizeof heads, "%u/%u", shape->n_heads, shape->n_kv_heads);
-        printf("%-16s %7.3fB %7u %6u %9s %7u %8u %s", shape->name,
-               (double)eco_model_n_params(shape) * 1e-9, shape->n_layers, shape->d_model, heads,
-               shape->d_ff, shape->n_vocab, shape->tied_embeddings ? "tied" : "own ");
+        cli_out("%-16s %7.3fB %7u %6u %9s %7u %8u %s", shape->name,
+                (double)eco_model_n_params(shape) * 1e-9, shape->n_layers, shape->d_model, heads,
+                shape->d_ff, shape->n_vocab, shape->tied_embeddings ? "tied" : "own ");
         for (eco_format f = 0; f < ECO_FORMAT_COUNT; f++) {
-            printf("  %13.3f", gigabytes(shape, f));
+            cli_out("  %13.3f", gigabytes(shape, f));
         }
-        printf("\n");
+        cli_out("\n");
     }
     return EXIT_DONE;
 }

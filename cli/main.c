@@ -26,9 +26,8 @@ enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
 /* Commands of the contract that this version lacks. */
 static const char *const later_commands[] = {
-    "energy_estimate", "run",      "sweep", "probe", "doctor",
-    "estimate",        "optimize", "fit",   "check", "architectures",
-    "explain",         "compare",  "plot",  "share", "export"};
+    "energy_estimate", "sweep",   "probe",   "estimate", "optimize", "fit",   "check",
+    "architectures",   "explain", "compare", "plot",     "share",    "export"};
 
 static void print_help(FILE *stream) {
     fprintf(stream, "Usage: ecocompute COMMAND [options]\n"
@@ -46,7 +45,7 @@ static void print_help(FILE *stream) {
 static int unknown_command(const char *name) {
     for (size_t i = 0; i < sizeof later_commands / sizeof later_commands[0]; i++) {
         if (strcmp(name, later_commands[i]) == 0) {
-            fprintf(stderr, "ecocompute: command %s is not in this version\n", name);
+            cli_err("ecocompute: command %s is not in this version\n", name);
             return EXIT_USAGE;
         }
     }
@@ -55,8 +54,8 @@ static int unknown_command(const char *name) {
         names[i] = commands[i].name;
     }
     const char *nearest = eco_nearest_name(name, names, N_COMMANDS);
-    fprintf(stderr, "ecocompute: unknown command '%s'%s%s%s; `ecocompute --help` lists them\n",
-            name, nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
+    cli_err("ecocompute: unknown command '%s'%s%s%s; `ecocompute --help` lists them\n", name,
+            nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
             nearest != NULL ? "'?" : "");
     return EXIT_USAGE;
 }
@@ -72,7 +71,7 @@ static int run(int argc, char **argv) {
         return EXIT_DONE;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        printf("ecocompute %s (%s)\n", eco_version(), eco_build_description());
+        cli_out("ecocompute %s (%s)\n", eco_version(), eco_build_description());
         return EXIT_DONE;
     }
     for (size_t i = 0; i < N_COMMANDS; i++) {
@@ -100,14 +99,13 @@ int main(int argc, char **argv) {
         return EXIT_FAILED;
     }
     if (!eco_signals_install()) {
-        fprintf(stderr, "ecocompute: the system refused a signal handler\n");
+        cli_err("ecocompute: the system refused a signal handler\n");
         return EXIT_FAILED;
     }
     const int status = run(argc, argv);
     const bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
     if (failed && status == EXIT_DONE) {
-        fprintf(stderr, "ecocompute: standard output: %s\n",
-                errno != 0 ? strerror(errno) : "write failed");
+        cli_err("ecocompute: standard output: %s\n", errno != 0 ? strerror(errno) : "write failed");
         return EXIT_FAILED;
     }
     return status;

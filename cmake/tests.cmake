@@ -37,6 +37,21 @@ if(TARGET fake_nvml)
     set_target_properties(fake_nvml PROPERTIES OUTPUT_NAME nvidia-ml)
 endif()
 
+# Preloaded by tests: full disk, wall clock set back, death at a chosen write.
+add_library(fake_io SHARED tests/fakes/fake_io.c)
+target_link_libraries(fake_io PRIVATE ecoi_options ${CMAKE_DL_LIBS})
+set_target_properties(fake_io PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${ECO_FAKES_DIR} C_VISIBILITY_PRESET default)
+
+# The fault sweep's library stands before the C library, where only AddressSanitizer bears it.
+if(ECO_SANITIZE STREQUAL "" OR ECO_SANITIZE STREQUAL "address")
+    add_library(fault_preload SHARED tests/fakes/fault_preload.c)
+    target_compile_options(fault_preload PRIVATE -fno-sanitize=all)
+    target_link_libraries(fault_preload PRIVATE ecoi_options ${CMAKE_DL_LIBS})
+    target_link_options(fault_preload PRIVATE -fno-sanitize=all)
+    set_target_properties(fault_preload PROPERTIES
+        PREFIX "" SUFFIX .so LIBRARY_OUTPUT_DIRECTORY ${ECO_FAKES_DIR} C_VISIBILITY_PRESET default)
+endif()
+
 set(eco_test_environment "FAKES=${ECO_FAKES_DIR}" "ECO_SOURCE_DIR=${PROJECT_SOURCE_DIR}"
     "ECO_BUILD_DIR=${PROJECT_BINARY_DIR}" "ECO_TEST_BUILD=${ECO_BUILD_TYPE}"
     "ASAN_OPTIONS=detect_leaks=1" "TSAN_OPTIONS=halt_on_error=1")
@@ -90,6 +105,28 @@ if(TARGET ecocompute_lib)
     endforeach()
 endif()
 
+# ---- coverage of the intervals, on a virtual clock ----
+# The program brings a clock, a load and a sampler of its own, which stand before the library's. A thousand experiments a
+# scenario are for a plain release build; others show that it runs.
+if(TARGET ecocompute_lib)
+    file(GLOB eco_coverage_sources CONFIGURE_DEPENDS tests/coverage/*.c)
+    add_executable(coverage ${eco_coverage_sources})
+    target_include_directories(coverage PRIVATE include src tests/coverage)
+    target_link_libraries(coverage PRIVATE ecocompute_lib ecoi_options ecoi_build_info)
+    set_target_properties(coverage PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    if(ECO_BUILD_TYPE STREQUAL "release")
+        add_test(NAME coverage COMMAND coverage)
+    else()
+        add_test(NAME coverage COMMAND coverage 20)
+    endif()
+    set_tests_properties(coverage PROPERTIES LABELS coverage TIMEOUT 600)
+endif()
+
+# ---- fuzz targets, here with their corpus ----
+if(TARGET ecocompute_lib)
+    include(cmake/fuzz.cmake)
+endif()
+
 # ---- scripts ----
 function(eco_add_scripts label timeout_s serial)
     math(EXPR timeout_s "${timeout_s} * ${eco_slowness}")
@@ -110,6 +147,8 @@ if(TARGET ecocompute)
     # showed gaps of a second between samples.
     eco_add_scripts(lab 300 ON)
     eco_add_scripts(device 600 ON)
+    eco_add_scripts(fault 300 ON)
+    eco_add_scripts(valgrind 600 ON)
     # What quickstart.sh leaves to CI, to stay within its five minutes.
     foreach(name lab_test_f_signals lab_test_g_faults kernels_check_ptxas)
         if(TEST ${name})
@@ -130,6 +169,7 @@ eco_add_check(check_layers rules ${eco_tools}/check_layers.sh ${PROJECT_SOURCE_D
 eco_add_check(check_basis rules ${eco_tools}/check_basis.sh ${PROJECT_SOURCE_DIR})
 eco_add_check(check_length rules ${eco_tools}/check_length.sh ${PROJECT_SOURCE_DIR})
 eco_add_check(check_names rules ${eco_tools}/check_names.sh ${PROJECT_SOURCE_DIR})
+eco_add_check(check_terminal rules ${eco_tools}/check_terminal.sh ${PROJECT_SOURCE_DIR})
 eco_add_check(check_format rules ${eco_tools}/check_format.sh ${PROJECT_SOURCE_DIR})
 eco_add_check(check_headers rules ${eco_tools}/check_headers.sh ${PROJECT_SOURCE_DIR})
 eco_add_check(check_planted rules ${eco_tools}/check_planted.sh ${PROJECT_BINARY_DIR}/planted)

@@ -44,7 +44,7 @@ expect_found() {
 }
 
 fresh_tree
-for check in check_layers.sh check_basis.sh check_length.sh check_names.sh check_headers.sh; do
+for check in check_layers.sh check_basis.sh check_length.sh check_names.sh check_headers.sh check_terminal.sh; do
     expect_pass "$check"
 done
 
@@ -84,6 +84,9 @@ expect_found check_names.sh cli/BadName.c
 
 printf 'typedef struct eco_y { int class; } eco_y;\n' >"$work/include/ecocompute/y.h"
 expect_found check_headers.sh class
+
+printf 'void f(const char *s) { printf("%%s", s); }\n' >>"$work/cli/main.c"
+expect_found check_terminal.sh cli/main.c
 
 if command -v clang-format-14 >/dev/null; then
     cp "$tools/../.clang-format" "$work/"

@@ -71,12 +71,23 @@ typedef struct eco_device_record {
 typedef struct eco_meter_info {
     const char *name; /* meter, static */
     eco_source source;
-    const char *power_field;   /* e.g. "NVML_FI_DEV_POWER_INSTANT", static; NULL = none */
-    const char *average_field; /* NULL = none */
-    const char *energy_field;  /* NULL = no counter: energy comes from integrating power */
-    const char *scope;         /* "gpu", "module", static */
+    const char *power_field;        /* e.g. "NVML_FI_DEV_POWER_INSTANT", static; NULL = none */
+    const char *average_field;      /* NULL = none */
+    const char *energy_field;       /* NULL = no counter: energy comes from integrating power */
+    const char *scope;              /* "gpu", "module", static */
+    const char *method;             /* how energy is read, a phrase for people, static */
+    const char *measurement_source; /* of the report: "direct-nvml", "direct-rapl", …, static */
+    char domains[160];    /* what the number holds and what was left out; "" = the whole device */
+    char overridden[256]; /* what the user put in place of the machine's own source; "" = nothing */
     eco_device_record device;
 } eco_meter_info;
+
+/* One of several counters behind a meter. */
+typedef struct eco_meter_part {
+    char name[32];
+    bool counted; /* in energy_j; else it lies inside a counted one, or apart */
+    eco_reading energy_j;
+} eco_meter_part;
 
 typedef struct eco_tenant {
     uint32_t pid;
@@ -84,17 +95,42 @@ typedef struct eco_tenant {
     eco_reading memory_bytes;
 } eco_tenant;
 
+/* What a meter may be told beside the work; zeroed, it is the machine as it is. Text is borrowed
+ * until the call returns. */
+typedef struct eco_meter_config {
+    const char
+        *system_root; /* rapl: the folder with sys/ and proc/, instead of "/"; marks the run */
+    const char
+        *exec_command; /* exec: a program and its arguments, parted by blanks; never a shell */
+    const char *replay_path; /* replay: a trace of this program */
+    eco_boundary boundary;   /* exec, replay: what the readings cover; kind NONE = not declared */
+    double stale_s;          /* exec: an older reading is STALE; 0 = 5 s */
+    double first_s;          /* exec: patience with the first line; 0 = 10 s */
+} eco_meter_config;
+
 typedef struct eco_meter_options {
-    const char *name;  /* "nvml", …; NULL = first that contains `work` */
+    const char *name; /* "nvml", …; NULL = the first that contains `work`, never exec or replay */
     eco_boundary work; /* where the engine's work happens; kind NONE = the meter's first device */
+    eco_meter_config config;
 } eco_meter_options;
 
 size_t eco_meter_count(void);
+/* Name, summary and boundary of row `index`; looks at nothing. */
+void eco_meter_name(size_t index, eco_meter_status *out);
 /* Row `index` of the registry, probed. Never fails: what is missing is in `reason`. No side effects on the device. */
 void eco_meter_probe(size_t index, eco_meter_status *out);
+void eco_meter_probe_with(size_t index, const eco_meter_config *config, eco_meter_status *out);
 /* Device `device_index` of meter `index`, in the vendor's order; for listings. */
 ECO_NODISCARD eco_status eco_meter_device(size_t index, uint32_t device_index, eco_meter_info *out,
                                           eco_error *err);
+ECO_NODISCARD eco_status eco_meter_device_with(size_t index, const eco_meter_config *config,
+                                               uint32_t device_index, eco_meter_info *out,
+                                               eco_error *err);
+/* Would eco_meter_open find a meter for work of this kind? Opens nothing and needs no device named.
+ * *out is the meter found, or the one whose reason tells most; out->name is "" if no row fits. */
+bool eco_meter_choose(const eco_meter_options *options, eco_meter_status *out);
+/* "gpu:GPU-…" or "gpu:0000:65:00.0", "cpu", "host"; false for anything else. */
+bool eco_meter_boundary_parse(const char *text, eco_boundary *out);
 
 /* Opens the meter whose boundary contains options->work; ECO_E_BOUNDARY_MISMATCH if none does,
  * ECO_E_UNSUPPORTED if the device has neither power nor energy. The caller closes. */
@@ -108,6 +144,10 @@ void eco_meter_read(eco_meter *meter, uint32_t what, eco_meter_sample *out);
  * ECO_E_UNSUPPORTED where the device cannot tell. Slow: never inside a window. */
 ECO_NODISCARD eco_status eco_meter_tenants(eco_meter *meter, eco_tenant *out, size_t capacity,
                                            size_t *n_out, eco_error *err);
+/* The counters behind the meter, at most `capacity`; returns how many were filled, 0 where there is only one. */
+size_t eco_meter_parts(eco_meter *meter, eco_meter_part *out, size_t capacity);
+/* Why the meter gives nothing any more ("the program ended with status 1"); "" while nothing is known to be wrong. */
+void eco_meter_trouble(const eco_meter *meter, char *out, size_t size);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,12 @@
 extern "C" {
 #endif
 
-enum { ECO_ARMS_MAX = 8, ECO_BLOCKS_MAX = 64 };
+enum { ECO_ARMS_MAX = 8, ECO_BLOCKS_MAX = 64, ECO_ITERATIONS_MAX = 1000, ECO_STEADY_MIN_S = 5 };
+
+/* paired: decode windows of a length. published: windows of `n_iterations` whole generations after `n_warmup`. */
+typedef enum eco_protocol { ECO_PROTOCOL_PAIRED = 0, ECO_PROTOCOL_PUBLISHED } eco_protocol;
+/* cold: a rest before each arm. steady: no rest; the arm works until its temperature stands still. */
+typedef enum eco_thermal_mode { ECO_THERMAL_COLD = 0, ECO_THERMAL_STEADY } eco_thermal_mode;
 
 typedef struct eco_plan {
     const eco_model_shape *shape;
@@ -24,6 +29,7 @@ typedef struct eco_plan {
     eco_format head;
     eco_engine_options engine;
     const char *meter; /* NULL = the first that contains the work */
+    eco_meter_config meter_config;
     uint32_t batch, n_prompt, n_tokens;
     uint64_t seed;       /* weights and prompt */
     uint64_t order_seed; /* shuffle */
@@ -35,8 +41,13 @@ typedef struct eco_plan {
     double burn_in_s;
     double cooldown_max_s;
     double margin_pct;
-    bool extra_windows; /* one generation and one looped-prefill window an arm after the blocks */
-    bool force;         /* measure although others use the device; flagged */
+    eco_protocol protocol;
+    uint32_t n_iterations, n_warmup; /* published only */
+    eco_thermal_mode thermal;
+    double steady_max_s; /* steady only: longest time under load before a window */
+    bool extra_windows;  /* one generation and one looped-prefill window an arm after the blocks */
+    bool force;          /* measure although others use the device; flagged */
+    bool resume;         /* go on with the journal in output_dir; see eco_resume_look */
     const char *output_dir; /* exists and is writable */
     const char *command;    /* the options given, for the report */
     const char *run_id;
@@ -75,22 +86,41 @@ ECO_NODISCARD eco_status eco_measure(const eco_plan *plan, const eco_measure_hoo
 void eco_measure_result_free(eco_measure_result *result);
 
 /* Where a run's files go. `wanted` NULL: a folder of the run's own, "ecocompute-out/<UTC time>-<id>", and the link
- * ecocompute-out/latest after the run; else that folder, which must hold no report unless `force`. */
+ * ecocompute-out/latest; else that folder, which must hold no report or journal unless `force`. */
 enum { ECO_FOLDER_MAX = 3072, ECO_RUN_ID_MAX = 48 };
 typedef struct eco_output {
     char folder[ECO_FOLDER_MAX];
     char run_id[ECO_RUN_ID_MAX];
-    bool own; /* a folder of the run's own */
+    bool own;                      /* a folder of the run's own */
+    char previous[ECO_RUN_ID_MAX]; /* what ecocompute-out/latest named before; "" = nothing */
 } eco_output;
 /* Chooses the names; touches nothing. */
 ECO_NODISCARD eco_status eco_output_choose(const char *wanted, bool force, eco_output *out,
                                            eco_error *err);
-/* Makes the folder and shows by doing that files fit in it. */
-ECO_NODISCARD eco_status eco_output_prepare(const eco_output *output, eco_error *err);
+/* Makes the folder, shows by doing that files fit in it, and points ecocompute-out/latest at it if it is the run's own:
+ * a run that is killed is found again by that link. */
+ECO_NODISCARD eco_status eco_output_prepare(eco_output *output, eco_error *err);
 /* Points ecocompute-out/latest at the run, if the folder is its own. */
 ECO_NODISCARD eco_status eco_output_latest(const eco_output *output, eco_error *err);
 /* Removes the folder if it is the run's own and still empty: nothing was measured. */
 void eco_output_abandon(const eco_output *output);
+/* The folder of a run to go on with: `wanted`, or NULL: the one ecocompute-out/latest names. ECO_E_NOT_FOUND when it
+ * holds no journal. */
+ECO_NODISCARD eco_status eco_output_resume(const char *wanted, eco_output *out, eco_error *err);
+
+/* What the journal of a stopped run says; docs/journal.md. */
+typedef struct eco_resume {
+    uint32_t blocks_finished;
+    bool finished;               /* nothing is left to do */
+    uint64_t order_seed;         /* the run's, where it had one yet */
+    char run_id[ECO_RUN_ID_MAX]; /* the run's, "" where it had none yet */
+    char note
+        [ECO_ERROR_MESSAGE_MAX]; /* what of the journal is not usable and will be dropped; "" = nothing */
+} eco_resume;
+/* Reads the journal in plan->output_dir and compares its plan with this one. ECO_E_USAGE: an option differs, named;
+ * the order's seed counts only if `order_seed_given`. ECO_E_INVALID: not a journal. Changes nothing. */
+ECO_NODISCARD eco_status eco_resume_look(const eco_plan *plan, bool order_seed_given,
+                                         eco_resume *out, eco_error *err);
 
 uint64_t eco_random_seed(void); /* from the system's random source */
 

@@ -56,7 +56,8 @@ typedef struct eco_quantity {
     eco_basis basis;
 } eco_quantity;
 
-/* Where readings come from. Replay and scripted sources can never be called measured. */
+/* Where readings come from. A replay can never be called measured; what a program of the user's prints is, with the
+ * warning external_meter, which invalidates. */
 typedef enum eco_source { ECO_SOURCE_SENSOR = 0, ECO_SOURCE_REPLAY, ECO_SOURCE_EXEC } eco_source;
 
 /* What a meter sees, or where an engine's work happens. */

@@ -108,6 +108,11 @@ void eco_findings_add(eco_findings *findings, const char *format, ...)
 /* Schema: required keys, types, units' ranges. */
 void eco_report_check_schema(const eco_report *report, eco_findings *out);
 
+/* Rules of a profile ("v1.1-core", "paired-1"): one finding a violation, "profile rule: field: what". The schema is not
+ * looked at. False: no such profile. */
+bool eco_report_check_profile(const eco_report *report, const char *profile, eco_findings *out);
+const char *eco_profile_name(size_t index); /* NULL behind the last */
+
 /* Re-derives every headline number of the report from its traces (text of the files named in it, already read and
  * matched by sha256 by the caller) and compares with what the report prints. */
 typedef struct eco_trace_text {

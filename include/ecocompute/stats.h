@@ -55,6 +55,8 @@ typedef struct eco_window_figures {
     double seconds, energy_j, integral_j, tokens;
     bool has_counter, has_integral;
     double mj_per_token, power_w, tokens_per_s, counter_to_integral; /* 0 where undefined */
+    double power_sd_w;      /* scatter of the power readings inside; 0 for fewer than two */
+    uint32_t power_updates; /* how often the reading changed, and one */
     eco_reading temp_start_c, temp_end_c, temp_peak_c;
 } eco_window_figures;
 /* False when the rows hold no such window, or it has no energy, time or tokens (time-only windows: energy_j 0, true if
@@ -62,19 +64,29 @@ typedef struct eco_window_figures {
 bool eco_window_figures_of(const eco_sample *rows, size_t n, int32_t block, eco_phase phase,
                            bool allow_time_only, eco_window_figures *out);
 
-/* Inputs of the expanded uncertainty, all relative unless named otherwise. */
+/* Does a temperature stand still? Of readings in order of time the last ECO_STEADY_READINGS, a second or so apart, count:
+ * the last three lie within 2 °C of each other and a straight line through all rises or falls by less than 0.2 °C/s.
+ * False for fewer. */
+enum { ECO_STEADY_READINGS = 5 };
+bool eco_temperature_steady(const double *t_s, const double *temp_c, size_t n);
+
+/* Inputs of the expanded uncertainty, of an arm and of the baseline; relative unless named otherwise. */
 typedef struct eco_uncertainty_input {
-    uint32_t n_blocks;
+    uint32_t n_blocks, n_arms;            /* n_arms: windows in a block */
     double seconds, edge_half_width_s;    /* typical window and half-width of an edge's instant */
     double tokens_arm, tokens_baseline;   /* in a window */
     double power_arm_w, power_baseline_w; /* geometric means */
     double counter_integral_arm, counter_integral_baseline; /* ratios; 0 = unknown */
-    double
-        drift_log; /* change of the log-ratio over the run, from a straight line through the blocks */
-    bool has_counter;
+    double drift_arm_log,
+        drift_baseline_log; /* eco_drift_of the arm's ln energies over its blocks */
+    double order_shift; /* mean over blocks of the arm's place less the baseline's; 0 = balanced */
+    double power_sd_arm, power_sd_baseline; /* of the power readings in a window */
+    double power_updates;                   /* distinct readings in a window */
+    double power_lag_s; /* how far back a reading reaches: its averaging and its update period */
+    bool has_counter;   /* else energy is integrated power, and sampling counts */
 } eco_uncertainty_input;
 typedef struct eco_uncertainty {
-    double tick, read, drift, counter_integral, sensor_offset,
+    double tick, read, drift, counter_integral, sampling, sensor_offset,
         sensor_gain;          /* standard, relative, of the ratio (gain: of an arm) */
     double expanded_ratio;    /* k = 2, relative, of the ratio */
     double expanded_absolute; /* k = 2, relative, of the weaker arm's joules */
@@ -82,6 +94,12 @@ typedef struct eco_uncertainty {
 eco_uncertainty eco_uncertainty_of(const eco_uncertainty_input *input);
 /* Least-squares slope of y over 0 … n-1 times (n - 1): the fitted change from first to last. 0 for n < 3. */
 double eco_drift_of(const double *y, size_t n);
+
+/* Percentile bootstrap: 95 % interval of the mean of `values` from resampled means, the same for the same seed on every
+ * machine. Resamples of few values are too alike, and the interval too short: false below ECO_BOOTSTRAP_MIN values, or
+ * when out of memory. */
+enum { ECO_BOOTSTRAP_MIN = 10, ECO_BOOTSTRAP_RESAMPLES = 10000 };
+bool eco_bootstrap95(const double *values, size_t n, uint64_t seed, double *lo, double *hi);
 
 #ifdef __cplusplus
 }

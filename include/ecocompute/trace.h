@@ -23,6 +23,11 @@ typedef struct eco_text {
     bool failed;
 } eco_text;
 void eco_text_free(eco_text *text);
+/* Adds text of any origin so that a terminal shows it and nothing else happens: control characters (C0, C1, DEL),
+ * bidirectional overrides and what shows nothing become \u001b, bytes that are no UTF-8 \xff. JSON stays the same
+ * document. The first makes one line of it; the second leaves "\n" as it is. */
+void eco_text_add_visible(eco_text *out, const char *text, size_t length);
+void eco_text_add_visible_lines(eco_text *out, const char *text, size_t length);
 
 void eco_trace_write_header(eco_text *out);
 void eco_trace_write_rows(eco_text *out, const eco_sample *rows, size_t n, int64_t origin_ns);

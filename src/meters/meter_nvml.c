@@ -545,7 +545,9 @@ static eco_status nvml_start(nvml_state **out, eco_error *err) {
     return ECO_OK;
 }
 
-static eco_status nvml_open_index(uint32_t index, void **out, eco_error *err) {
+static eco_status nvml_open_index(const eco_meter_config *config, uint32_t index, void **out,
+                                  eco_error *err) {
+    (void)config; /* the loader finds the library; nothing is told */
     *out = NULL;
     nvml_state *state = NULL;
     uint32_t n_devices = 0;
@@ -570,10 +572,11 @@ static eco_status nvml_open_index(uint32_t index, void **out, eco_error *err) {
     return ECO_OK;
 }
 
-static eco_status nvml_open(const eco_boundary *work, void **out, eco_error *err) {
+static eco_status nvml_open(const eco_meter_options *options, void **out, eco_error *err) {
+    const eco_boundary *work = &options->work;
     *out = NULL;
     if (work->kind == ECO_BOUNDARY_NONE) {
-        return nvml_open_index(0, out, err);
+        return nvml_open_index(&options->config, 0, out, err);
     }
     if (work->kind != ECO_BOUNDARY_GPU) {
         return eco_error_set(err, ECO_E_BOUNDARY_MISMATCH, 0, "nvml: sees one GPU, not a %s",
@@ -597,6 +600,10 @@ static eco_status nvml_open(const eco_boundary *work, void **out, eco_error *err
 static void nvml_describe(const void *opened, eco_meter_info *out) {
     const nvml_state *state = opened;
     out->scope = "gpu";
+    out->measurement_source = "direct-nvml";
+    out->method = state->energy != NVML_ENERGY_NONE
+                      ? "NVML energy counter between ticks, integrated NVML power as check"
+                      : "integrated NVML power (no energy counter)";
     out->device = state->record;
     if (state->has_instant) {
         out->power_field = "NVML_FI_DEV_POWER_INSTANT";
@@ -611,7 +618,8 @@ static void nvml_describe(const void *opened, eco_meter_info *out) {
     }
 }
 
-static void nvml_probe(eco_meter_status *out) {
+static void nvml_probe(const eco_meter_config *config, eco_meter_status *out) {
+    (void)config;
     nvml_library library;
     eco_error why = {0};
     if (ecoi_nvml_load(&library, &why) != ECO_OK) {

@@ -5,6 +5,7 @@
  */
 #include "ecocompute/meter.h"
 #include "core/alloc.h"
+#include "core/str.h"
 #include "meters/driver.h"
 
 #include <stdio.h>
@@ -28,9 +29,16 @@ static const eco_meter_driver *const registry_rows[] = {
 
 enum { REGISTRY_N = sizeof registry_rows / sizeof registry_rows[0] };
 
+static const eco_meter_config registry_bare = {0};
+
+/* By kind alone: the driver knows which device. */
+static bool registry_fits(eco_boundary_kind meter, eco_boundary_kind work) {
+    return work == ECO_BOUNDARY_NONE || meter == work || meter == ECO_BOUNDARY_HOST;
+}
+
+/* A meter whose boundary is declared by the user is judged when it is opened. */
 static bool registry_may_contain(const eco_meter_driver *driver, const eco_boundary *work) {
-    return work->kind == ECO_BOUNDARY_NONE || driver->boundary == work->kind ||
-           driver->boundary == ECO_BOUNDARY_HOST;
+    return driver->boundary == ECO_BOUNDARY_NONE || registry_fits(driver->boundary, work->kind);
 }
 
 static eco_status registry_mismatch(const char *meter, const eco_boundary *work, eco_error *err) {
@@ -48,16 +56,16 @@ static void registry_describe(const eco_meter_driver *driver, const void *state,
     out->source = driver->source;
 }
 
-static eco_status registry_open(const eco_meter_driver *driver, const eco_boundary *work,
+static eco_status registry_open(const eco_meter_driver *driver, const eco_meter_options *options,
                                 eco_meter **out, eco_error *err) {
-    if (!registry_may_contain(driver, work)) {
-        return registry_mismatch(driver->name, work, err);
+    if (!registry_may_contain(driver, &options->work)) {
+        return registry_mismatch(driver->name, &options->work, err);
     }
     eco_meter *meter = ecoi_calloc(1, sizeof *meter);
     if (meter == NULL) {
         return eco_error_set(err, ECO_E_NO_MEMORY, 0, "%s: out of memory", driver->name);
     }
-    const eco_status status = driver->open(work, &meter->state, err);
+    const eco_status status = driver->open(options, &meter->state, err);
     if (status != ECO_OK) {
         ecoi_free(meter);
         return status;
@@ -83,30 +91,70 @@ size_t eco_meter_count(void) {
     return REGISTRY_N;
 }
 
-void eco_meter_probe(size_t index, eco_meter_status *out) {
+void eco_meter_name(size_t index, eco_meter_status *out) {
     memset(out, 0, sizeof *out);
+    const bool known = index < REGISTRY_N;
+    out->name = known ? registry_rows[index]->name : "";
+    out->summary = known ? registry_rows[index]->summary : "";
+    out->boundary = known ? registry_rows[index]->boundary : ECO_BOUNDARY_NONE;
+}
+
+void eco_meter_probe(size_t index, eco_meter_status *out) {
+    eco_meter_probe_with(index, &registry_bare, out);
+}
+
+void eco_meter_probe_with(size_t index, const eco_meter_config *config, eco_meter_status *out) {
+    eco_meter_name(index, out);
     if (index >= REGISTRY_N) {
-        out->name = "";
-        out->summary = "";
         (void)snprintf(out->reason, sizeof out->reason, "no meter has index %zu", index);
         return;
     }
-    const eco_meter_driver *driver = registry_rows[index];
-    out->name = driver->name;
-    out->summary = driver->summary;
-    out->boundary = driver->boundary;
-    driver->probe(out);
+    registry_rows[index]->probe(config, out);
+}
+
+bool eco_meter_choose(const eco_meter_options *options, eco_meter_status *out) {
+    memset(out, 0, sizeof *out);
+    out->name = "";
+    out->summary = "";
+    for (size_t i = 0; i < REGISTRY_N; i++) {
+        const eco_meter_driver *driver = registry_rows[i];
+        const bool named = options->name != NULL && strcmp(driver->name, options->name) == 0;
+        if (named ? false : options->name != NULL || driver->named_only) {
+            continue;
+        }
+        eco_meter_status tried;
+        eco_meter_probe_with(i, &options->config, &tried);
+        const bool fits = registry_fits(tried.boundary, options->work.kind);
+        if (!fits && named && (tried.usable || driver->boundary != ECO_BOUNDARY_NONE)) {
+            tried.usable = false;
+            (void)snprintf(tried.reason, sizeof tried.reason,
+                           "%s: does not see work on boundary %s", driver->name,
+                           eco_boundary_kind_name(options->work.kind));
+        }
+        if ((fits || named) && (tried.usable || out->name[0] == '\0')) {
+            *out = tried;
+        }
+        if (fits && tried.usable) {
+            return true;
+        }
+    }
+    return false;
 }
 
 eco_status eco_meter_device(size_t index, uint32_t device_index, eco_meter_info *out,
                             eco_error *err) {
+    return eco_meter_device_with(index, &registry_bare, device_index, out, err);
+}
+
+eco_status eco_meter_device_with(size_t index, const eco_meter_config *config,
+                                 uint32_t device_index, eco_meter_info *out, eco_error *err) {
     memset(out, 0, sizeof *out);
     if (index >= REGISTRY_N) {
         return eco_error_set(err, ECO_E_RANGE, 0, "no meter has index %zu", index);
     }
     const eco_meter_driver *driver = registry_rows[index];
     void *state = NULL;
-    ECO_TRY(driver->open_index(device_index, &state, err));
+    ECO_TRY(driver->open_index(config, device_index, &state, err));
     registry_describe(driver, state, out);
     driver->close(state);
     return ECO_OK;
@@ -117,7 +165,7 @@ eco_status eco_meter_open(const eco_meter_options *options, eco_meter **out, eco
     if (options->name != NULL) {
         for (size_t i = 0; i < REGISTRY_N; i++) {
             if (strcmp(registry_rows[i]->name, options->name) == 0) {
-                return registry_open(registry_rows[i], &options->work, out, err);
+                return registry_open(registry_rows[i], options, out, err);
             }
         }
         return registry_unknown(options->name, err);
@@ -126,11 +174,12 @@ eco_status eco_meter_open(const eco_meter_options *options, eco_meter **out, eco
     eco_error first = {0};
     eco_status status = ECO_OK;
     for (size_t i = 0; i < REGISTRY_N; i++) {
-        if (!registry_may_contain(registry_rows[i], &options->work)) {
+        if (registry_rows[i]->named_only ||
+            !registry_may_contain(registry_rows[i], &options->work)) {
             continue;
         }
         eco_error why = {0};
-        const eco_status tried = registry_open(registry_rows[i], &options->work, out, &why);
+        const eco_status tried = registry_open(registry_rows[i], options, out, &why);
         if (tried == ECO_OK) {
             return ECO_OK;
         }
@@ -173,4 +222,38 @@ eco_status eco_meter_tenants(eco_meter *meter, eco_tenant *out, size_t capacity,
                              meter->driver->name);
     }
     return meter->driver->tenants(meter->state, out, capacity, n_out, err);
+}
+
+size_t eco_meter_parts(eco_meter *meter, eco_meter_part *out, size_t capacity) {
+    return meter->driver->parts != NULL ? meter->driver->parts(meter->state, out, capacity) : 0;
+}
+
+void eco_meter_trouble(const eco_meter *meter, char *out, size_t size) {
+    out[0] = '\0';
+    if (meter->driver->trouble != NULL) {
+        meter->driver->trouble(meter->state, out, size);
+    }
+}
+
+bool eco_meter_boundary_parse(const char *text, eco_boundary *out) {
+    memset(out, 0, sizeof *out);
+    if (strcmp(text, "cpu") == 0) {
+        out->kind = ECO_BOUNDARY_CPU_PACKAGE;
+        return true;
+    }
+    if (strcmp(text, "host") == 0) {
+        out->kind = ECO_BOUNDARY_HOST;
+        return true;
+    }
+    if (strncmp(text, "gpu:", 4) != 0 || text[4] == '\0') {
+        return false;
+    }
+    const char *device = text + 4;
+    const bool pci = strlen(device) == 12 && device[4] == ':' && device[7] == ':';
+    if (!pci && strncmp(device, "GPU-", 4) != 0) {
+        return false;
+    }
+    out->kind = ECO_BOUNDARY_GPU;
+    return pci ? ecoi_str_copy(out->pci_bus_id, sizeof out->pci_bus_id, device)
+               : ecoi_str_copy(out->uuid, sizeof out->uuid, device);
 }

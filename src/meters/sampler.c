@@ -96,6 +96,9 @@ struct eco_sampler {
     int64_t deadline_ns, last_power_ns;
     uint32_t since_slow;
     eco_reading last_energy_j;
+    bool counter_only; /* no power to read: it follows from the counter */
+    int64_t step_ns;   /* when the counter was last seen to change, and to what */
+    eco_reading step_j;
 };
 
 /* One counter read, with the finished units on both sides of it. */
@@ -226,7 +229,26 @@ static void sampler_took(eco_sampler *sampler, int64_t t_ns) {
     sampler_count(&totals->n_samples);
 }
 
-/* Reads power and progress into *row (no energy). */
+/* Mean power between two changes of the counter, for idle bands; never part of a row. */
+static void sampler_derive_power(eco_sampler *sampler, const eco_meter_sample *read) {
+    sampler_totals *totals = &sampler->totals;
+    const eco_reading before_j = sampler->step_j;
+    if (!eco_reading_present(read->energy_j) ||
+        (eco_reading_present(before_j) && !(read->energy_j.value > before_j.value) &&
+         !(read->energy_j.value < before_j.value))) {
+        return;
+    }
+    if (eco_reading_present(before_j) && read->energy_j.value > before_j.value) {
+        const double seconds = (double)(read->t_ns - sampler->step_ns) / (double)sampler_s_ns;
+        atomic_store_explicit(&totals->power_w, (read->energy_j.value - before_j.value) / seconds,
+                              memory_order_relaxed);
+        atomic_store_explicit(&totals->power_absence, (int)ECO_PRESENT, memory_order_release);
+    }
+    sampler->step_j = read->energy_j;
+    sampler->step_ns = read->t_ns;
+}
+
+/* Reads power and progress into *row; energy only where the meter has no power. */
 static void sampler_take(eco_sampler *sampler, eco_sample *row) {
     sampler_totals *totals = &sampler->totals;
     const uint64_t mark = atomic_load_explicit(&sampler->mark, memory_order_relaxed);
@@ -241,14 +263,19 @@ static void sampler_take(eco_sampler *sampler, eco_sample *row) {
     }
     eco_meter_sample read;
     const eco_reading before = sampler_tokens(sampler);
-    eco_meter_read(sampler->meter, ECO_READ_POWER, &read);
+    eco_meter_read(sampler->meter, sampler->counter_only ? ECO_READ_ENERGY : ECO_READ_POWER, &read);
     const eco_reading after = sampler_tokens(sampler);
     sampler_account(sampler, &read);
     row->t_ns = read.t_ns;
     row->power_w = read.power_w;
+    row->energy_j = read.energy_j;
     row->tokens = eco_reading_present(before) && eco_reading_present(after)
                       ? eco_reading_of((before.value + after.value) / 2.0)
                       : after;
+    if (sampler->counter_only) {
+        sampler_derive_power(sampler, &read);
+        return;
+    }
     atomic_store_explicit(&totals->power_w, read.power_w.value, memory_order_relaxed);
     atomic_store_explicit(&totals->power_absence, (int)read.power_w.absence, memory_order_release);
     if (eco_reading_present(read.power_w)) {
@@ -605,6 +632,8 @@ eco_status ecoi_sampler_open(const eco_sampler_options *options, eco_sampler **o
     sampler->meter = options->meter;
     if (sampler->meter != NULL) {
         eco_meter_describe(sampler->meter, &sampler->info);
+        sampler->counter_only =
+            sampler->info.power_field == NULL && sampler->info.energy_field != NULL;
     }
     sampler->period_ns = (int64_t)((double)sampler_s_ns / options->rate_hz);
     sampler->frozen_ns =

@@ -163,7 +163,9 @@ static void conclude(eco_session *session, watch *w) {
     sensor->power_rise_s = step_time(w, 0);
     sensor->average_window_s = step_time(w, 2);
     sensor->counter_to_integral = counter_to_integral(w);
-    sensor->power_cost_s = read_cost(session, w, ECO_READ_POWER);
+    sensor->power_cost_s = session->meter_info.power_field != NULL
+                               ? read_cost(session, w, ECO_READ_POWER)
+                               : eco_reading_absent(ECO_ABSENT_UNSUPPORTED);
     sensor->counter_cost_s = session->meter_info.energy_field != NULL
                                  ? read_cost(session, w, ECO_READ_ENERGY)
                                  : eco_reading_absent(ECO_ABSENT_UNSUPPORTED);

@@ -78,10 +78,29 @@ void ecoi_devices_scan(eco_session *session) {
     }
 }
 
+/* Mean power since `first`, from a counter that is read at once. */
+static eco_reading power_since(eco_meter *meter, const eco_meter_sample *first) {
+    eco_meter_sample last;
+    eco_meter_read(meter, ECO_READ_ENERGY, &last);
+    const double seconds = (double)(last.t_ns - first->t_ns) * 1e-9;
+    if (!eco_reading_present(first->energy_j) || !eco_reading_present(last.energy_j) ||
+        !(seconds > 0.0) || last.energy_j.value < first->energy_j.value) {
+        return eco_reading_absent(ECO_ABSENT_FAILED);
+    }
+    return eco_reading_of((last.energy_j.value - first->energy_j.value) / seconds);
+}
+
 eco_reading ecoi_idle_power(eco_meter *meter, uint32_t n_reads) {
     double sum = 0.0;
     uint32_t count = 0;
     int64_t next_ns = ecoi_now_ns();
+    eco_meter_info info;
+    eco_meter_sample first;
+    eco_meter_describe(meter, &info);
+    const bool counter_only = info.power_field == NULL && info.energy_field != NULL;
+    if (counter_only) {
+        eco_meter_read(meter, ECO_READ_ENERGY, &first);
+    }
     for (uint32_t i = 0; i < n_reads; i++) {
         eco_meter_sample sample;
         eco_meter_read(meter, ECO_READ_POWER, &sample);
@@ -91,6 +110,9 @@ eco_reading ecoi_idle_power(eco_meter *meter, uint32_t n_reads) {
         }
         next_ns += IDLE_STEP_NS;
         ecoi_sleep_until_ns(next_ns);
+    }
+    if (counter_only) {
+        return power_since(meter, &first);
     }
     return count > 0 ? eco_reading_of(sum / count) : eco_reading_absent(ECO_ABSENT_FAILED);
 }
@@ -120,10 +142,12 @@ eco_status ecoi_devices_claim(eco_session *session, eco_error *err) {
         }
     }
     ECO_TRY(check_tenants(session, err));
-    const eco_meter_options options = {.name = session->plan->meter, .work = *work};
+    const eco_meter_options options = {
+        .name = session->plan->meter, .work = *work, .config = session->plan->meter_config};
     eco_error reason = {0};
     if (eco_meter_open(&options, &session->meter, &reason) != ECO_OK) {
         session->meter = NULL;
+        session->no_meter_code = reason.code;
         snprintf(session->no_meter, sizeof session->no_meter, "%s", reason.message);
         return ECO_OK;
     }

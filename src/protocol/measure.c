@@ -9,14 +9,17 @@
 #include "sys/clock.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { CONTEXT_IDLE_READS = 10 };
 
 static eco_status prepare(eco_session *session, eco_error *err) {
+    ECO_TRY(ecoi_resume_begin(session, err));
     ecoi_devices_scan(session);
     ECO_TRY(eco_engine_open(&session->plan->engine, &session->engine, err));
     eco_engine_describe(session->engine, &session->engine_info);
     ECO_TRY(ecoi_devices_claim(session, err));
+    ECO_TRY(ecoi_resume_device(session, err));
     ecoi_session_say(session, "device: %s (%s)", session->engine_info.device_name,
                      session->engine_info.detail);
     if (session->meter != NULL) {
@@ -29,10 +32,17 @@ static eco_status prepare(eco_session *session, eco_error *err) {
         ecoi_session_say(session, "no energy: %s", session->no_meter);
     }
     ECO_TRY(ecoi_arms_open(session, err));
+    if (session->resumption.probed) {
+        return ecoi_resume_probes(session, err);
+    }
     ecoi_idle_loaded(session);
-    session->origin_ns = ecoi_now_ns();
+    if (!session->resumption.planned) {
+        session->origin_ns = ecoi_now_ns();
+    }
+    ECO_TRY(ecoi_journal_plan(session, err));
     ecoi_session_say(session, "probing read bandwidth and launch cost");
-    return ecoi_ceilings_probe(session, err);
+    ECO_TRY(ecoi_ceilings_probe(session, err));
+    return ecoi_journal_probes(session, err);
 }
 
 static eco_status burn_in(eco_session *session, uint32_t index, eco_error *err) {
@@ -68,13 +78,15 @@ static eco_status run_window(eco_session *session, const eco_window_request *req
     ECO_TRY(ecoi_window_run(session, request, &window, err));
     arm->windows[arm->n_windows++] = window;
     const eco_window_figures *f = &window.figures;
+    const double units = request->block > 0 ? ecoi_units_per_token(session->plan) : 1.0;
     if (session->meter != NULL) {
         ecoi_session_say(session, "%s %-4s block %d: %.1f mJ/token, %.1f tokens/s, %.1f W",
                          eco_phase_name(window.phase), eco_format_at(arm->format)->name,
-                         window.block, f->mj_per_token, f->tokens_per_s, f->power_w);
+                         window.block, f->mj_per_token * units, f->tokens_per_s / units,
+                         f->power_w);
     } else {
         ecoi_session_say(session, "%s %-4s block %d: %.2f tokens/s", eco_phase_name(window.phase),
-                         eco_format_at(arm->format)->name, window.block, f->tokens_per_s);
+                         eco_format_at(arm->format)->name, window.block, f->tokens_per_s / units);
     }
     return ECO_OK;
 }
@@ -83,13 +95,14 @@ static eco_status run_block(eco_session *session, uint32_t block, const uint32_t
                             eco_error *err) {
     for (uint32_t place = 0; place < session->plan->n_arms; place++) {
         const eco_window_request request = {.arm = order[place],
-                                            .kind = ECO_WORK_DECODE,
+                                            .kind = ecoi_headline_work(session->plan),
                                             .block = (int32_t)block + 1,
                                             .order = place + 1,
                                             .seconds = session->plan->window_s,
                                             .cool = true};
         ECO_TRY(run_window(session, &request, err));
     }
+    ECO_TRY(ecoi_journal_block(session, block + 1, err)); /* before any report mentions it */
     session->blocks_finished = block + 1;
     return ECO_OK;
 }
@@ -108,37 +121,68 @@ static eco_status run_extra(eco_session *session, eco_error *err) {
 
 /* All that is counted; a report is written after each block, so that a crash costs one block at most. */
 static eco_status run_all(eco_session *session, eco_measure_result *result, eco_error *err) {
-    for (uint32_t i = 0; i < session->plan->n_arms; i++) {
+    const bool extra = session->plan->extra_windows && !session->resumption.extra_done;
+    const bool work_left = extra || session->blocks_finished < session->plan->n_blocks;
+    /* The published protocol has its own warm-up before each window. */
+    const bool burn = work_left && session->plan->protocol == ECO_PROTOCOL_PAIRED;
+    for (uint32_t i = 0; burn && i < session->plan->n_arms; i++) {
         ecoi_session_say(session, "burn-in %s", eco_format_at(session->plan->arms[i])->name);
         ECO_TRY(burn_in(session, i, err));
     }
     uint32_t order[ECO_BLOCKS_MAX * ECO_ARMS_MAX];
     eco_plan_order(session->plan, order);
     session->partial = true; /* until the last window is in */
-    for (uint32_t block = 0; block < session->plan->n_blocks; block++) {
+    for (uint32_t block = session->blocks_finished; block < session->plan->n_blocks; block++) {
         ECO_TRY(run_block(session, block, &order[(size_t)block * session->plan->n_arms], err));
         if (block + 1 < session->plan->n_blocks || session->plan->extra_windows) {
             ECO_TRY(ecoi_output_write(session, result, err));
         }
     }
-    if (session->plan->extra_windows) {
+    if (extra) {
         ECO_TRY(run_extra(session, err));
+        ECO_TRY(ecoi_journal_block(session, 0, err));
     }
     session->partial = false;
     return ECO_OK;
 }
 
+/* What the meter itself knows of a fault. */
+static void add_trouble(const eco_session *session, eco_error *fault) {
+    char why[160] = "";
+    if (fault == NULL || fault->code == ECO_OK || session->meter == NULL) {
+        return;
+    }
+    eco_meter_trouble(session->meter, why, sizeof why);
+    const size_t used = strlen(fault->message);
+    if (why[0] != '\0') {
+        snprintf(fault->message + used, sizeof fault->message - used, "; %s", why);
+    }
+}
+
 static eco_status measure(eco_session *session, eco_measure_result *result, eco_error *err) {
-    ECO_TRY(prepare(session, err));
-    const int64_t start_ns = ecoi_now_ns();
+    const eco_status prepared = prepare(session, err);
+    if (prepared != ECO_OK) {
+        add_trouble(session, err);
+        return prepared;
+    }
+    session->sampler_start_ns = ecoi_now_ns();
     const eco_status status = run_all(session, result, &session->fault);
     session->partial = status != ECO_OK;
-    session->sampler_wall_s = (double)(ecoi_now_ns() - start_ns) * 1e-9;
-    ecoi_sampler_stats(session->sampler, &session->totals);
+    add_trouble(session, &session->fault);
+    ecoi_resume_totals(session);
     ecoi_devices_after(session);
     result->partial = session->partial;
     result->fault = session->fault;
-    ECO_TRY(ecoi_output_write(session, result, err));
+    const eco_status written = ecoi_output_write(session, result, err);
+    if (written != ECO_OK) {
+        const eco_status first = session->fault.code;
+        if (err != NULL &&
+            (first == ECO_E_IO || first == ECO_E_PERMISSION || first == ECO_E_NOT_FOUND)) {
+            *err = session->fault; /* what went wrong with the folder to begin with */
+        }
+        return written;
+    }
+    ecoi_journal_end(session);
     for (uint32_t i = 0; i < session->plan->n_arms; i++) {
         for (uint32_t w = 0; w < session->arms[i].n_windows; w++) {
             result->energy_measured |=
@@ -159,6 +203,10 @@ eco_status eco_measure(const eco_plan *plan, const eco_measure_hooks *hooks,
     session->plan = plan;
     session->hooks = hooks;
     const eco_status status = measure(session, result, err);
+    if (status != ECO_OK && session->blocks_finished == 0) {
+        ecoi_journal_close(session->journal, true); /* nothing was measured */
+        session->journal = NULL;
+    }
     ecoi_session_close(session);
     if (status != ECO_OK) {
         eco_measure_result_free(result);

@@ -4,14 +4,21 @@
  */
 #include "ecocompute/plan.h"
 
-#include "core/alloc.h"
 #include "core/rng.h"
 #include "core/str.h"
 
 #include <math.h>
+#include <string.h>
 
-static const double DECODE_OVERHEAD_S = 0.35; /* tick alignment at both ends and the stop */
+static const double WINDOW_OVERHEAD_S = 0.35; /* tick alignment at both ends and the stop */
 static const double PROBES_S = 9.0;           /* idles, sensor, bandwidth and launch probes */
+
+/* How long a step can take, from the bytes it reads: the fastest memory there is, and a slow device that reaches a
+ * quarter of its own. */
+static const double FASTEST_CUDA_BYTES_PER_S = 8e12;
+static const double SLOWEST_CUDA_BYTES_PER_S = 0.075e12;
+static const double FASTEST_CPU_BYTES_PER_S = 0.5e12;
+static const double SLOWEST_CPU_BYTES_PER_S = 0.5e9;
 
 static eco_status check_number(const char *option, double value, double lo, double hi,
                                eco_error *err) {
@@ -40,6 +47,13 @@ eco_status eco_plan_check(const eco_plan *plan, eco_error *err) {
     ECO_TRY(check_number("--blocks", plan->n_blocks, 1, ECO_BLOCKS_MAX, err));
     ECO_TRY(check_number("--window", plan->window_s, 0.2, 600, err));
     ECO_TRY(check_number("--cooldown-max", plan->cooldown_max_s, 0, 600, err));
+    if (plan->protocol == ECO_PROTOCOL_PUBLISHED) {
+        ECO_TRY(check_number("--iterations", plan->n_iterations, 1, ECO_ITERATIONS_MAX, err));
+        ECO_TRY(check_number("--warmup", plan->n_warmup, 0, ECO_ITERATIONS_MAX, err));
+    }
+    if (plan->thermal == ECO_THERMAL_STEADY) {
+        ECO_TRY(check_number("--steady-max", plan->steady_max_s, ECO_STEADY_MIN_S, 600, err));
+    }
     ECO_TRY(check_number("--margin", plan->margin_pct, 0, 100, err));
     ECO_TRY(check_number("--prompt-tokens", plan->n_prompt, 1, 1 << 20, err));
     ECO_TRY(check_number("--tokens", plan->n_tokens, 1, 1 << 20, err));
@@ -56,13 +70,47 @@ eco_status eco_plan_check(const eco_plan *plan, eco_error *err) {
     return ECO_OK;
 }
 
+/* Shortest and longest time of one window of `arm` with what comes before it, the rest apart. */
+static void window_seconds(const eco_plan *plan, uint32_t arm, double *shortest_s,
+                           double *longest_s) {
+    double ramp_s[2] = {plan->ramp_s, plan->ramp_s};
+    double work_s[2] = {plan->window_s, plan->window_s};
+    if (plan->protocol == ECO_PROTOCOL_PUBLISHED) {
+        const bool cpu = strcmp(plan->engine.device, "cpu") == 0;
+        const double steps = (double)plan->n_prompt + plan->n_tokens;
+        const double bytes =
+            eco_model_token_bytes(plan->shape, plan->arms[arm], plan->head, steps / 2.0).total;
+        const double generation_s[2] = {
+            steps * bytes / (cpu ? FASTEST_CPU_BYTES_PER_S : FASTEST_CUDA_BYTES_PER_S),
+            steps * bytes / (cpu ? SLOWEST_CPU_BYTES_PER_S : SLOWEST_CUDA_BYTES_PER_S)};
+        for (int i = 0; i < 2; i++) {
+            ramp_s[i] = fmax(ramp_s[i], plan->n_warmup * generation_s[i]);
+            work_s[i] = plan->n_iterations * generation_s[i];
+        }
+    }
+    if (plan->thermal == ECO_THERMAL_STEADY) {
+        ramp_s[0] = fmax(ramp_s[0], ECO_STEADY_MIN_S);
+        ramp_s[1] = fmax(ramp_s[1], plan->steady_max_s);
+    }
+    *shortest_s = ramp_s[0] + work_s[0] + WINDOW_OVERHEAD_S;
+    *longest_s = ramp_s[1] + work_s[1] + WINDOW_OVERHEAD_S;
+}
+
 void eco_plan_seconds(const eco_plan *plan, double *shortest_s, double *longest_s) {
-    const double windows = (double)plan->n_arms * plan->n_blocks;
-    const double extra = plan->extra_windows ? 2.0 * plan->n_arms : 0.0;
-    const double each = plan->ramp_s + plan->window_s + DECODE_OVERHEAD_S;
-    const double fixed = PROBES_S + plan->n_arms * (plan->burn_in_s + 0.2);
-    *shortest_s = fixed + (windows + extra) * each;
-    *longest_s = *shortest_s + (windows + extra) * plan->cooldown_max_s;
+    const double windows = plan->n_blocks + (plan->extra_windows ? 2.0 : 0.0);
+    const double rest_s = plan->thermal == ECO_THERMAL_STEADY ? 0.0 : plan->cooldown_max_s;
+    *shortest_s = PROBES_S;
+    for (uint32_t arm = 0; plan->protocol == ECO_PROTOCOL_PAIRED && arm < plan->n_arms; arm++) {
+        *shortest_s += plan->burn_in_s + 0.2;
+    }
+    *longest_s = *shortest_s;
+    for (uint32_t arm = 0; arm < plan->n_arms; arm++) {
+        double least_s = 0.0;
+        double most_s = 0.0;
+        window_seconds(plan, arm, &least_s, &most_s);
+        *shortest_s += windows * least_s;
+        *longest_s += windows * (most_s + rest_s);
+    }
 }
 
 /* Rows of a cyclic Latin square over a random labelling, in random order, one square after another: after every whole
@@ -105,6 +153,31 @@ static void describe_order(const eco_plan *plan, eco_text *out) {
     ecoi_text_addf(out, "\n");
 }
 
+static void describe_windows(const eco_plan *plan, eco_text *out) {
+    ecoi_text_addf(out, "blocks: %u, ", plan->n_blocks);
+    if (plan->protocol == ECO_PROTOCOL_PUBLISHED) {
+        ecoi_text_addf(out,
+                       "window of %u whole generations (prefill and decode) after %u uncounted, "
+                       "ramp at least %.1f s",
+                       plan->n_iterations, plan->n_warmup, plan->ramp_s);
+    } else {
+        ecoi_text_addf(out, "window at least %.1f s, ramp at least %.1f s", plan->window_s,
+                       plan->ramp_s);
+    }
+    if (plan->thermal == ECO_THERMAL_STEADY) {
+        ecoi_text_addf(out, ", no cooldown, under load until steady or for %.1f s",
+                       plan->steady_max_s);
+    } else {
+        ecoi_text_addf(out, ", cooldown up to %.1f s", plan->cooldown_max_s);
+    }
+    if (plan->protocol == ECO_PROTOCOL_PAIRED) {
+        ecoi_text_addf(out, ", burn-in %.1f s an arm", plan->burn_in_s);
+    }
+    ecoi_text_addf(out, "\nprotocol: %s, thermal mode %s\n",
+                   plan->protocol == ECO_PROTOCOL_PUBLISHED ? "published" : "paired",
+                   plan->thermal == ECO_THERMAL_STEADY ? "steady" : "cold");
+}
+
 void eco_plan_describe(const eco_plan *plan, eco_text *out) {
     double shortest_s = 0;
     double longest_s = 0;
@@ -119,18 +192,16 @@ void eco_plan_describe(const eco_plan *plan, eco_text *out) {
                        eco_format_at(plan->arms[i])->name, i == 0 ? " baseline" : "",
                        bytes.total * 1e-9);
     }
+    const bool published = plan->protocol == ECO_PROTOCOL_PUBLISHED;
     ecoi_text_addf(out, "\nworkload: batch %u, positions %u to %u, head %s\n", plan->batch,
-                   plan->n_prompt, plan->n_prompt + plan->n_tokens - 1,
+                   published ? 0 : plan->n_prompt, plan->n_prompt + plan->n_tokens - 1,
                    eco_format_at(plan->head)->name);
-    ecoi_text_addf(out,
-                   "blocks: %u, window at least %.1f s, ramp at least %.1f s, cooldown up to %.1f "
-                   "s, burn-in %.1f s an arm\n",
-                   plan->n_blocks, plan->window_s, plan->ramp_s, plan->cooldown_max_s,
-                   plan->burn_in_s);
+    describe_windows(plan, out);
     describe_order(plan, out);
     ecoi_text_addf(out, "extra windows: %s\n",
                    plan->extra_windows ? "one whole-generation and one looped-prefill window an arm"
                                        : "none");
-    ecoi_text_addf(out, "time: %.0f to %.0f s, and loading\n", shortest_s, longest_s);
+    ecoi_text_addf(out, "time: %.0f to %.0f s%s, and loading\n", shortest_s, longest_s,
+                   published ? ", from the fastest to a slow device of this kind" : "");
     ecoi_text_addf(out, "output: %s\n", plan->output_dir);
 }

@@ -79,9 +79,7 @@ static const char *method_of(const eco_session *session) {
     if (session->meter == NULL) {
         return "time only: nothing to read energy with";
     }
-    return session->meter_info.energy_field != NULL
-               ? "NVML energy counter between ticks, integrated NVML power as check"
-               : "integrated NVML power (no energy counter)";
+    return session->meter_info.method;
 }
 
 static void measurement(const eco_session *session, eco_report *r) {
@@ -93,16 +91,6 @@ static void measurement(const eco_session *session, eco_report *r) {
     eco_report_set_reading(
         r, ECO_FIELD_ME_RATE_ACHIEVED, ECO_TOP,
         rate_hz > 0.0 ? eco_reading_of(rate_hz) : eco_reading_absent(ECO_ABSENT_NOT_READ), 3);
-    eco_report_set_integer(r, ECO_FIELD_ME_TOKENS, ECO_TOP, plan->n_tokens);
-    eco_report_set_integer(r, ECO_FIELD_ME_ITERATIONS, ECO_TOP, session->blocks_finished);
-    eco_report_set_integer(r, ECO_FIELD_ME_WARMUP, ECO_TOP, 1);
-    eco_report_set_string(
-        r, ECO_FIELD_ME_ITERATIONS_NOTE, ECO_TOP,
-        "an iteration is a block: one decode window of every arm, in shuffled order");
-    eco_report_set_string(r, ECO_FIELD_ME_WINDOW, ECO_TOP, "decode");
-    eco_report_set_number(r, ECO_FIELD_ME_WINDOW_S, ECO_TOP, plan->window_s);
-    eco_report_set_string(r, ECO_FIELD_ME_PROTOCOL, ECO_TOP, "paired");
-    eco_report_set_string(r, ECO_FIELD_ME_PROFILE, ECO_TOP, "paired-1");
     eco_report_set_string(r, ECO_FIELD_ME_ENERGY_SOURCE, ECO_TOP,
                           !metered                                   ? "none"
                           : session->meter_info.energy_field != NULL ? "counter"
@@ -111,7 +99,8 @@ static void measurement(const eco_session *session, eco_report *r) {
                           eco_boundary_kind_name(metered ? session->meter_info.device.boundary.kind
                                                          : ECO_BOUNDARY_NONE));
     eco_report_set_number(r, ECO_FIELD_ME_MARGIN, ECO_TOP, plan->margin_pct);
-    eco_report_set_string(r, ECO_FIELD_SOURCE, ECO_TOP, metered ? "direct-nvml" : "none");
+    eco_report_set_string(r, ECO_FIELD_SOURCE, ECO_TOP,
+                          metered ? session->meter_info.measurement_source : "none");
 }
 
 static void software(const eco_session *session, eco_report *r) {
@@ -124,7 +113,7 @@ static void software(const eco_session *session, eco_report *r) {
         eco_report_set_string(r, ECO_FIELD_SW_CUDA_PATH, ECO_TOP,
                               session->engine_info.library_path);
     }
-    if (session->meter != NULL) {
+    if (session->meter != NULL && session->meter_info.device.library_path[0] != '\0') {
         eco_report_set_string(r, ECO_FIELD_SW_DRIVER, ECO_TOP, session->meter_info.device.driver);
         eco_report_set_string(r, ECO_FIELD_SW_NVML_PATH, ECO_TOP,
                               session->meter_info.device.library_path);
@@ -157,12 +146,16 @@ static void environment(const eco_session *session, eco_report *r) {
     const eco_device_record *d = &session->meter_info.device;
     char hash[ECOI_SHA256_HEX_MAX];
     char cc[32];
-    ecoi_sha256_hex(d->boundary.uuid, strlen(d->boundary.uuid), hash);
-    hash[16] = '\0';
-    eco_report_set_string(r, ECO_FIELD_EN_UUID_HASH, ECO_TOP, hash);
+    if (d->boundary.uuid[0] != '\0') {
+        ecoi_sha256_hex(d->boundary.uuid, strlen(d->boundary.uuid), hash);
+        hash[16] = '\0';
+        eco_report_set_string(r, ECO_FIELD_EN_UUID_HASH, ECO_TOP, hash);
+    }
     eco_report_set_reading(r, ECO_FIELD_EN_LIMIT, ECO_TOP, d->power_limit_w, 3);
     eco_report_set_reading(r, ECO_FIELD_EN_LIMIT_DEFAULT, ECO_TOP, d->power_limit_default_w, 3);
-    eco_report_set_string(r, ECO_FIELD_EN_VBIOS, ECO_TOP, d->vbios);
+    if (d->vbios[0] != '\0') {
+        eco_report_set_string(r, ECO_FIELD_EN_VBIOS, ECO_TOP, d->vbios);
+    }
     if (d->cc_major >= 0) {
         snprintf(cc, sizeof cc, "%d.%d", d->cc_major, d->cc_minor);
         eco_report_set_string(r, ECO_FIELD_EN_CC, ECO_TOP, cc);
@@ -188,65 +181,6 @@ static void environment(const eco_session *session, eco_report *r) {
     siblings(session, r);
 }
 
-typedef struct temperatures {
-    eco_reading start_c, end_c, peak_c;
-    double cooldown_s;
-    int64_t start_ns, end_ns;
-    uint32_t n;
-} temperatures;
-
-static void temperatures_of(const eco_session_arm *arm, temperatures *t) {
-    for (uint32_t i = 0; i < arm->n_windows; i++) {
-        const eco_window *w = &arm->windows[i];
-        if (w->block == 0) {
-            continue;
-        }
-        t->cooldown_s += w->cooldown_s;
-        t->n++;
-        if (!eco_reading_present(w->figures.temp_start_c)) {
-            continue;
-        }
-        if (!eco_reading_present(t->start_c) || w->figures.t_open_ns < t->start_ns) {
-            t->start_c = w->figures.temp_start_c;
-            t->start_ns = w->figures.t_open_ns;
-        }
-        if (!eco_reading_present(t->end_c) || w->figures.t_close_ns > t->end_ns) {
-            t->end_c = w->figures.temp_end_c;
-            t->end_ns = w->figures.t_close_ns;
-        }
-        if (!eco_reading_present(t->peak_c) || w->figures.temp_peak_c.value > t->peak_c.value) {
-            t->peak_c = w->figures.temp_peak_c;
-        }
-    }
-}
-
-static void thermal(const eco_session *session, uint32_t arm, eco_report *r) {
-    temperatures t = {0};
-    temperatures_of(&session->arms[0], &t);
-    if (arm != 0) {
-        temperatures_of(&session->arms[arm], &t);
-    }
-    eco_report_set_string(r, ECO_FIELD_TH_MODE, ECO_TOP, "cold");
-    eco_report_set_string(r, ECO_FIELD_TH_BASIS, ECO_TOP,
-                          eco_reading_present(t.start_c) ? "measured" : "unavailable");
-    eco_report_set_integer(r, ECO_FIELD_TH_WARMUP, ECO_TOP, 1);
-    eco_report_set_reading(r, ECO_FIELD_TH_COOLDOWN, ECO_TOP,
-                           t.n > 0 && session->meter != NULL
-                               ? eco_reading_of(t.cooldown_s / t.n)
-                               : eco_reading_absent(ECO_ABSENT_NOT_READ),
-                           3);
-    eco_report_set_number(r, ECO_FIELD_TH_COOLDOWN_MAX, ECO_TOP, session->plan->cooldown_max_s);
-    eco_report_set_reading(r, ECO_FIELD_TH_START, ECO_TOP, t.start_c, 1);
-    eco_report_set_reading(r, ECO_FIELD_TH_END, ECO_TOP, t.end_c, 1);
-    eco_report_set_reading(r, ECO_FIELD_TH_PEAK, ECO_TOP, t.peak_c, 1);
-    eco_report_set_string(r, ECO_FIELD_TH_ORDER, ECO_TOP,
-                          session->plan->shuffle ? "randomized" : "fixed");
-    eco_report_set_string(r, ECO_FIELD_TH_NOTE, ECO_TOP,
-                          session->plan->shuffle ? "shuffled in each block from trials.order_seed, "
-                                                   "each place taken equally often to within one"
-                                                 : "fixed order, baseline first in each block");
-}
-
 static void meters(const eco_session *session, eco_report *r) {
     if (session->meter == NULL) {
         return;
@@ -265,6 +199,9 @@ static void meters(const eco_session *session, eco_report *r) {
         eco_report_set_string(r, ECO_FIELD_MT_ENERGY, ECO_TOP, m->energy_field);
     }
     eco_report_set_string(r, ECO_FIELD_MT_SCOPE, ECO_TOP, m->scope);
+    if (m->domains[0] != '\0') {
+        eco_report_set_string(r, ECO_FIELD_MT_DOMAINS, ECO_TOP, m->domains);
+    }
     eco_report_set_reading(r, ECO_FIELD_MT_TICK, ECO_TOP, s->counter_period_s, 4);
     eco_report_set_reading(r, ECO_FIELD_MT_POWER_PERIOD, ECO_TOP, s->power_period_s, 4);
     eco_report_set_reading(r, ECO_FIELD_MT_POWER_RISE, ECO_TOP, s->power_rise_s, 3);
@@ -293,7 +230,8 @@ static void traces(const eco_session *session, uint32_t arm, const char *const *
         eco_report_add_string(r, ECO_FIELD_PT_COLUMNS, ECO_TOP, columns[i]);
     }
     eco_report_set_number(r, ECO_FIELD_PT_RATE, ECO_TOP, 20);
-    eco_report_set_string(r, ECO_FIELD_PT_WINDOW, ECO_TOP, "decode");
+    eco_report_set_string(r, ECO_FIELD_PT_WINDOW, ECO_TOP,
+                          eco_phase_name(ecoi_headline_phase(session->plan)));
     for (uint32_t i = 0; i < (arm == 0 ? 1u : 2u); i++) {
         const uint32_t a = order[i];
         const eco_at at = ECO_AT1(i);
@@ -318,9 +256,10 @@ eco_report *ecoi_report_build(const eco_session *session, uint32_t arm,
     head(session, report);
     system_and_workload(session, arm, report);
     measurement(session, report);
+    ecoi_report_protocol(session, arm, report);
     software(session, report);
     environment(session, report);
-    thermal(session, arm, report);
+    ecoi_report_thermal(session, arm, report);
     meters(session, report);
     traces(session, arm, trace_sha256, trace_files, report);
     ecoi_report_results(session, arm, report);

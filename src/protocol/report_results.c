@@ -65,6 +65,78 @@ static void results(const pair *p) {
     }
 }
 
+/* By how many places the arm came after the baseline, mean over blocks. */
+static double order_shift(const pair *p) {
+    double sum = 0.0;
+    uint32_t n = 0;
+    for (uint32_t block = 1; block <= p->session->blocks_finished; block++) {
+        const eco_window *base = ecoi_window_find(&p->session->arms[0], (int32_t)block,
+                                                  ecoi_headline_phase(p->session->plan));
+        const eco_window *arm = ecoi_window_find(&p->session->arms[p->arm], (int32_t)block,
+                                                 ecoi_headline_phase(p->session->plan));
+        if (base != NULL && arm != NULL) {
+            sum += (double)arm->order - (double)base->order;
+            n++;
+        }
+    }
+    return n > 0 ? sum / n : 0.0;
+}
+
+static double power_lag_s(const eco_sensor *sensor) {
+    return (eco_reading_present(sensor->power_rise_s) ? sensor->power_rise_s.value : 0.0) +
+           (eco_reading_present(sensor->power_period_s) ? sensor->power_period_s.value : 0.0);
+}
+
+static void bootstrap(const pair *p) {
+    const uint64_t seed = p->session->plan->order_seed;
+    double lo = 0.0;
+    double hi = 0.0;
+    if (!eco_bootstrap95(p->log_ratios, p->n_pairs, seed, &lo, &hi)) {
+        return; /* fewer than ten blocks */
+    }
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
+    eco_report_set_rounded(p->report, ECO_FIELD_UB_LO, ECO_TOP, eco_pct_of_log(lo), 3);
+    eco_report_set_rounded(p->report, ECO_FIELD_UB_HI, ECO_TOP, eco_pct_of_log(hi), 3);
+    eco_report_set_integer(p->report, ECO_FIELD_UB_N, ECO_TOP, ECO_BOOTSTRAP_RESAMPLES);
+    eco_report_set_string(p->report, ECO_FIELD_UB_SEED, ECO_TOP, text);
+}
+
+static void expanded(const pair *p) {
+    eco_report *r = p->report;
+    const eco_arm_summary *base = &p->summary[0];
+    const eco_arm_summary *own = &p->summary[1];
+    const eco_uncertainty_input input = {
+        .n_blocks = p->n_pairs,
+        .n_arms = p->session->plan->n_arms,
+        .seconds = fmin(base->seconds_min, own->seconds_min),
+        .edge_half_width_s = fmax(base->edge_half_width_s, own->edge_half_width_s),
+        .tokens_arm = own->tokens_mean,
+        .tokens_baseline = base->tokens_mean,
+        .power_arm_w = own->power_w,
+        .power_baseline_w = base->power_w,
+        .counter_integral_arm = own->counter_to_integral,
+        .counter_integral_baseline = base->counter_to_integral,
+        .drift_arm_log = own->drift_log,
+        .drift_baseline_log = base->drift_log,
+        .order_shift = order_shift(p),
+        .power_sd_arm = own->power_sd,
+        .power_sd_baseline = base->power_sd,
+        .power_updates = fmin(base->power_updates, own->power_updates),
+        .power_lag_s = power_lag_s(&p->session->sensor),
+        .has_counter = p->session->meter_info.energy_field != NULL};
+    const eco_uncertainty u = eco_uncertainty_of(&input);
+    eco_report_set_rounded(r, ECO_FIELD_UX_PCT, ECO_TOP, 100.0 * u.expanded_ratio, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_ABS_PCT, ECO_TOP, 100.0 * u.expanded_absolute, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_TICK, ECO_TOP, 100.0 * u.tick, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_READ, ECO_TOP, 100.0 * u.read, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_DRIFT, ECO_TOP, 100.0 * u.drift, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_INTEGRAL, ECO_TOP, 100.0 * u.counter_integral, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_SAMPLING, ECO_TOP, 100.0 * u.sampling, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_OFFSET, ECO_TOP, 100.0 * u.sensor_offset, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_GAIN, ECO_TOP, 100.0 * u.sensor_gain, 4);
+}
+
 static void uncertainty(const pair *p) {
     if (p->n_arms < 2 || p->n_pairs == 0) {
         return;
@@ -87,27 +159,8 @@ static void uncertainty(const pair *p) {
     eco_report_set_string(
         r, ECO_FIELD_UN_METHOD, ECO_TOP,
         "Student's t on the paired log-ratios, back-transformed; n = 1 has no interval");
-    const eco_uncertainty_input input = {
-        .n_blocks = p->n_pairs,
-        .seconds = fmin(p->summary[0].seconds_min, p->summary[1].seconds_min),
-        .edge_half_width_s = fmax(p->summary[0].edge_half_width_s, p->summary[1].edge_half_width_s),
-        .tokens_arm = p->summary[1].tokens_mean,
-        .tokens_baseline = p->summary[0].tokens_mean,
-        .power_arm_w = p->summary[1].power_w,
-        .power_baseline_w = p->summary[0].power_w,
-        .counter_integral_arm = p->summary[1].counter_to_integral,
-        .counter_integral_baseline = p->summary[0].counter_to_integral,
-        .drift_log = eco_drift_of(p->log_ratios, p->n_pairs),
-        .has_counter = p->session->meter_info.energy_field != NULL};
-    const eco_uncertainty u = eco_uncertainty_of(&input);
-    eco_report_set_rounded(r, ECO_FIELD_UX_PCT, ECO_TOP, 100.0 * u.expanded_ratio, 4);
-    eco_report_set_rounded(r, ECO_FIELD_UX_ABS_PCT, ECO_TOP, 100.0 * u.expanded_absolute, 4);
-    eco_report_set_rounded(r, ECO_FIELD_UX_TICK, ECO_TOP, 100.0 * u.tick, 4);
-    eco_report_set_rounded(r, ECO_FIELD_UX_READ, ECO_TOP, 100.0 * u.read, 4);
-    eco_report_set_rounded(r, ECO_FIELD_UX_DRIFT, ECO_TOP, 100.0 * u.drift, 4);
-    eco_report_set_rounded(r, ECO_FIELD_UX_INTEGRAL, ECO_TOP, 100.0 * u.counter_integral, 4);
-    eco_report_set_rounded(r, ECO_FIELD_UX_OFFSET, ECO_TOP, 100.0 * u.sensor_offset, 4);
-    eco_report_set_rounded(r, ECO_FIELD_UX_GAIN, ECO_TOP, 100.0 * u.sensor_gain, 4);
+    bootstrap(p);
+    expanded(p);
 }
 
 static void throttle_names(eco_report *r, eco_at at, uint32_t throttle) {
@@ -157,8 +210,14 @@ static void one_window(const pair *p, const eco_window *w, eco_at at) {
     eco_report_set_reading(r, ECO_FIELD_WI_TEMP_END, at, f->temp_end_c, 1);
     eco_report_set_reading(r, ECO_FIELD_WI_CLOCK_MIN, at, w->stats.sm_clock_min_mhz, 0);
     eco_report_set_reading(r, ECO_FIELD_WI_CLOCK_MAX, at, w->stats.sm_clock_max_mhz, 0);
-    eco_report_set_rounded(r, ECO_FIELD_WI_COOLDOWN, at, w->cooldown_s, 3);
-    eco_report_set_bool(r, ECO_FIELD_WI_COOLED, at, w->cooled);
+    if (p->session->plan->thermal == ECO_THERMAL_STEADY) {
+        eco_report_set_reading(r, ECO_FIELD_WI_STEADY_C, at, w->steady_c, 1);
+        eco_report_set_bool(r, ECO_FIELD_WI_STEADY, at, w->steady);
+        eco_report_set_rounded(r, ECO_FIELD_WI_STEADY_S, at, w->steady_s, 3);
+    } else {
+        eco_report_set_rounded(r, ECO_FIELD_WI_COOLDOWN, at, w->cooldown_s, 3);
+        eco_report_set_bool(r, ECO_FIELD_WI_COOLED, at, w->cooled);
+    }
     eco_report_set_rounded(r, ECO_FIELD_WI_GAP, at, (double)w->stats.longest_gap_ns * 1e-9, 4);
     throttle_names(r, at, w->stats.throttle_seen);
 }
@@ -213,6 +272,9 @@ static void trials(const pair *p) {
     eco_report_set_integer(r, ECO_FIELD_TR_PLANNED, ECO_TOP, p->session->plan->n_blocks);
     eco_report_set_integer(r, ECO_FIELD_TR_DONE, ECO_TOP, p->session->blocks_finished);
     eco_report_set_string(r, ECO_FIELD_TR_SEED, ECO_TOP, seed);
+    if (p->session->resumption.n > 0) {
+        eco_report_set_integer(r, ECO_FIELD_TR_RESUMED, ECO_TOP, p->session->resumption.n);
+    }
     for (uint32_t i = 0; i < p->n_arms; i++) {
         one_arm(p, i);
     }
@@ -225,11 +287,7 @@ static void trials(const pair *p) {
 static void bound_arm(pair *p, uint32_t i) {
     const eco_session *session = p->session;
     const eco_arm_summary *s = &p->summary[i];
-    const eco_session_arm *arm = &session->arms[p->order[i]];
-    const double position = arm->workload.n_prompt + arm->workload.n_tokens / 2.0;
-    p->bytes[i] =
-        eco_model_token_bytes(session->plan->shape, arm->format, arm->workload.head, position)
-            .total;
+    p->bytes[i] = ecoi_bytes_per_token(session, p->order[i]);
     const eco_bound_input input = {
         .bytes_per_token = p->bytes[i],
         .token_s = s->tokens_per_s > 0.0 ? 1.0 / s->tokens_per_s : 0.0,
@@ -237,7 +295,7 @@ static void bound_arm(pair *p, uint32_t i) {
         .read_bytes_per_s = session->ceilings.read_bytes_per_s,
         .read_j_per_byte = session->ceilings.read_j_per_byte,
         .launch_s = session->ceilings.launch_s,
-        .launches_per_token = arm->info.launches_per_token,
+        .launches_per_token = ecoi_launches_per_token(session, p->order[i]),
         .power_capped = (s->throttle & ECO_THROTTLE_POWER_CAP) != 0,
         .throttled = (s->throttle & (ECO_THROTTLE_THERMAL | ECO_THROTTLE_POWER_BRAKE)) != 0,
         .on_gpu = session->engine_info.boundary.kind == ECO_BOUNDARY_GPU};

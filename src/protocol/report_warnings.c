@@ -46,6 +46,15 @@ static void warn_device(const eco_session *session, eco_report *r) {
     if (session->meter != NULL && session->meter_info.source == ECO_SOURCE_REPLAY) {
         eco_report_warn(r, ECO_WARNING_REPLAYED, NULL);
     }
+    if (session->meter != NULL && session->meter_info.source == ECO_SOURCE_EXEC) {
+        eco_report_warn(r, ECO_WARNING_EXTERNAL_METER, device->name);
+    }
+    if (session->meter != NULL && session->meter_info.overridden[0] != '\0') {
+        eco_report_warn(r, ECO_WARNING_SOURCE_OVERRIDDEN, session->meter_info.overridden);
+    }
+    if (session->meter == NULL && session->no_meter_code == ECO_E_BOUNDARY_MISMATCH) {
+        eco_report_warn(r, ECO_WARNING_BOUNDARY_MISMATCH, session->no_meter);
+    }
     if (session->meter != NULL && session->meter_info.energy_field == NULL) {
         eco_report_warn(r, ECO_WARNING_NO_COUNTER, NULL);
     }
@@ -90,7 +99,14 @@ static void warn_window(const eco_session *session, const eco_session_arm *arm, 
         snprintf(detail, sizeof detail, "%s block %d: %.0f", name, w->block, f->tokens);
         eco_report_warn(r, ECO_WARNING_TOKENS_SHORT, detail);
     }
-    if (w->block > 0 && session->meter != NULL && !w->cooled) {
+    const bool steady_asked = session->plan->thermal == ECO_THERMAL_STEADY;
+    if (steady_asked && session->meter != NULL && !w->steady) {
+        snprintf(detail, sizeof detail, "%s %s block %d after %.1f s%s", name,
+                 eco_phase_name(w->phase), w->block, w->steady_s,
+                 eco_reading_present(f->temp_start_c) ? "" : ": no temperature sensor");
+        eco_report_warn(r, ECO_WARNING_STEADY_NOT_REACHED, detail);
+    }
+    if (w->block > 0 && session->meter != NULL && !steady_asked && !w->cooled) {
         snprintf(detail, sizeof detail, "%s block %d after %.1f s", name, w->block, w->cooldown_s);
         eco_report_warn(r, ECO_WARNING_COOLDOWN_CAP, detail);
     }
@@ -108,11 +124,7 @@ static void warn_arm(const eco_session *session, uint32_t index, eco_report *r) 
                  s.clock_lo_mhz, s.clock_hi_mhz);
         eco_report_warn(r, ECO_WARNING_CLOCKS_MOVED, detail);
     }
-    const double position = arm->workload.n_prompt + arm->workload.n_tokens / 2.0;
-    const double bytes =
-        eco_model_token_bytes(session->plan->shape, arm->format, arm->workload.head, position)
-            .total;
-    const eco_bound_input input = {.bytes_per_token = bytes,
+    const eco_bound_input input = {.bytes_per_token = ecoi_bytes_per_token(session, index),
                                    .mj_per_token = s.mj_per_token,
                                    .read_j_per_byte = session->ceilings.read_j_per_byte};
     if (eco_explain_bound(&input).below_floor) {
@@ -127,6 +139,13 @@ static void warn_run(const eco_session *session, eco_report *r) {
                  session->plan->n_blocks, session->fault.message[0] != '\0' ? ": " : "",
                  session->fault.message);
         eco_report_warn(r, ECO_WARNING_PARTIAL, detail);
+    }
+    if (session->resumption.n > 0) {
+        char detail[ECO_RESUMED_TEXT_MAX + 64];
+        snprintf(detail, sizeof detail, "%u time%s: %s of %u", session->resumption.n,
+                 session->resumption.n == 1 ? "" : "s", session->resumption.where,
+                 session->plan->n_blocks);
+        eco_report_warn(r, ECO_WARNING_RESUMED, detail);
     }
     if (session->fault.code == ECO_E_DEVICE_LOST) {
         eco_report_warn(r, ECO_WARNING_DEVICE_LOST, session->fault.message);

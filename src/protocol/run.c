@@ -10,22 +10,28 @@
 #include "sys/signals.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double PROGRESS_TIMEOUT_S =
     180.0; /* a load that finishes nothing for so long is broken */
 static const double READ_WATCH_S = 1.7;
 static const double READ_WINDOW_S = 1.5;
 static const double LAUNCH_S = 0.3;
+static const double NO_SENSOR_S = 3.5; /* the sampler reads the temperature once a second */
+static const int64_t STEADY_STEP_NS = 50000000;
+static const double CLOSING_S = 0.5; /* the closing edge is left to the sampler so long before */
 static const int64_t STEP_NS = 2000000;
 static const int64_t POWER_AFTER_NS = 500000000; /* ten sampling periods */
 
-/* A sensor's joules are measured; a replay's never are. Time comes from the one clock. */
+/* A sensor's joules are measured, those of a user's program too, with a warning; a replay's never are. Time comes from
+ * the one clock. */
+eco_basis ecoi_basis_of_meter(const eco_meter_info *info) {
+    return info->source == ECO_SOURCE_REPLAY ? ECO_BASIS_REPLAYED : ECO_BASIS_MEASURED;
+}
+
 static eco_basis energy_basis_of(const eco_session *session) {
-    if (session->meter == NULL) {
-        return ECO_BASIS_UNAVAILABLE;
-    }
-    return session->meter_info.source == ECO_SOURCE_SENSOR ? ECO_BASIS_MEASURED
-                                                           : ECO_BASIS_REPLAYED;
+    return session->meter == NULL ? ECO_BASIS_UNAVAILABLE
+                                  : ecoi_basis_of_meter(&session->meter_info);
 }
 
 static uint64_t progress_of(const eco_session_arm *arm) {
@@ -53,44 +59,103 @@ eco_status ecoi_rows_keep(eco_session *session, uint32_t index, eco_error *err) 
     return ECO_OK;
 }
 
+typedef struct hold {
+    int32_t block;
+    eco_phase phase;
+    double ramp_s, seconds, unit_period, units_per_s;
+    double ramp_units, units; /* published: warm-up, and work of the window; 0 = by time */
+    double steady_max_s;      /* 0 = the temperature does not matter */
+} hold;
+
+/* What ends any waiting under load: a signal, the load's end, or no unit of work for too long. */
+typedef struct patience {
+    uint64_t units; /* last seen */
+    int64_t since_ns;
+} patience;
+
+static eco_status check_load(const eco_load *load, uint64_t units, int64_t now_ns, patience *p,
+                             eco_error *err) {
+    if (ecoi_session_interrupted()) {
+        return eco_error_set(err, ECO_E_INTERRUPTED, 0, "interrupted");
+    }
+    if (ecoi_load_ended(load)) {
+        return eco_error_set(err, ECO_E_FAILED, 0, "the engine stopped before the window closed");
+    }
+    if (units != p->units || p->since_ns == 0) {
+        *p = (patience){.units = units, .since_ns = now_ns};
+    }
+    if ((double)(now_ns - p->since_ns) * 1e-9 > PROGRESS_TIMEOUT_S) {
+        return eco_error_set(err, ECO_E_TIMEOUT, 0, "the engine finished no unit of work in %.0f s",
+                             PROGRESS_TIMEOUT_S);
+    }
+    return ECO_OK;
+}
+
 /* Until the first unit is done and the ramp is over. Gives the units a second seen meanwhile. */
-static eco_status wait_ramp(const eco_session_arm *arm, const eco_load *load, double ramp_s,
-                            double *units_per_s, eco_error *err) {
-    const int64_t start_ns = ecoi_now_ns();
+static eco_status wait_ramp(const eco_session_arm *arm, const eco_load *load, hold *h,
+                            eco_error *err) {
     int64_t first_ns = 0;
     uint64_t first = 0;
+    patience p = {0};
     for (;;) {
         const int64_t now_ns = ecoi_now_ns();
         const uint64_t units = progress_of(arm);
-        if (ecoi_session_interrupted()) {
-            return eco_error_set(err, ECO_E_INTERRUPTED, 0, "interrupted");
-        }
-        if (ecoi_load_ended(load)) {
-            return eco_error_set(err, ECO_E_FAILED, 0,
-                                 "the engine stopped before the window opened");
-        }
+        ECO_TRY(check_load(load, units, now_ns, &p, err));
         if (units > 0 && first_ns == 0) {
             first_ns = now_ns;
             first = units;
         }
-        if (first_ns != 0 && (double)(now_ns - first_ns) * 1e-9 >= ramp_s) {
-            *units_per_s = (double)(units - first) * 1e9 / (double)(now_ns - first_ns);
+        if (first_ns != 0 && (double)(now_ns - first_ns) * 1e-9 >= h->ramp_s &&
+            (double)units >= h->ramp_units) {
+            h->units_per_s = (double)(units - first) * 1e9 / (double)(now_ns - first_ns);
             return ECO_OK;
-        }
-        if (first_ns == 0 && (double)(now_ns - start_ns) * 1e-9 > PROGRESS_TIMEOUT_S) {
-            return eco_error_set(err, ECO_E_TIMEOUT, 0,
-                                 "the engine finished no unit of work in %.0f s",
-                                 PROGRESS_TIMEOUT_S);
         }
         ecoi_sleep_until_ns(now_ns + STEP_NS);
     }
 }
 
-typedef struct hold {
-    int32_t block;
-    eco_phase phase;
-    double ramp_s, seconds, unit_period, units_per_s;
-} hold;
+/* The newest temperature readings since the load began, in order of time; at most as many as fit. */
+static size_t recent_temperatures(const eco_session *session, int64_t since_ns, double *t_s,
+                                  double *temp_c, size_t capacity) {
+    size_t n_rows = 0;
+    size_t n = 0;
+    const eco_sample *rows = ecoi_sampler_rows(session->sampler, &n_rows);
+    for (size_t i = n_rows; i > 0 && n < capacity && rows[i - 1].t_ns >= since_ns; i--) {
+        if (eco_reading_present(rows[i - 1].temp_c)) {
+            n++;
+            t_s[capacity - n] = (double)(rows[i - 1].t_ns - since_ns) * 1e-9;
+            temp_c[capacity - n] = rows[i - 1].temp_c.value;
+        }
+    }
+    memmove(t_s, t_s + capacity - n, n * sizeof *t_s);
+    memmove(temp_c, temp_c + capacity - n, n * sizeof *temp_c);
+    return n;
+}
+
+/* Until the temperature stands still, the time is up, or it is plain that there is no sensor. */
+static eco_status wait_steady(const eco_session *session, const eco_session_arm *arm,
+                              const eco_load *load, const hold *h, int64_t start_ns,
+                              eco_window *out, eco_error *err) {
+    double t_s[2 * ECO_STEADY_READINGS];
+    double temp_c[2 * ECO_STEADY_READINGS];
+    patience p = {0};
+    for (;;) {
+        const int64_t now_ns = ecoi_now_ns();
+        ECO_TRY(check_load(load, progress_of(arm), now_ns, &p, err));
+        const size_t n =
+            recent_temperatures(session, start_ns, t_s, temp_c, sizeof t_s / sizeof t_s[0]);
+        out->steady_s = (double)(now_ns - start_ns) * 1e-9;
+        out->steady = eco_temperature_steady(t_s, temp_c, n);
+        if (out->steady) {
+            out->steady_c = eco_reading_of(temp_c[n - 1]);
+            return ECO_OK;
+        }
+        if (out->steady_s >= h->steady_max_s || (n == 0 && out->steady_s >= NO_SENSOR_S)) {
+            return ECO_OK;
+        }
+        ecoi_sleep_until_ns(now_ns + STEADY_STEP_NS);
+    }
+}
 
 /* The power reading has forgotten the time before the load: its rise or averaging window, and two ticks. */
 static double ramp_of(const eco_session *session) {
@@ -104,7 +169,8 @@ static double ramp_of(const eco_session *session) {
 /* A power sample past the closing edge, the load still on: the integral's last piece needs it. */
 static void wait_power_after(const eco_session *session, int64_t edge_ns) {
     const int64_t give_up_ns = ecoi_now_ns() + POWER_AFTER_NS;
-    while (session->meter != NULL && ecoi_now_ns() < give_up_ns) {
+    const bool powered = session->meter != NULL && session->meter_info.power_field != NULL;
+    while (powered && ecoi_now_ns() < give_up_ns) {
         size_t n = 0;
         const eco_sample *rows = ecoi_sampler_rows(session->sampler, &n);
         for (size_t i = n; i > 0 && rows[i - 1].t_ns > edge_ns; i--) {
@@ -116,8 +182,36 @@ static void wait_power_after(const eco_session *session, int64_t edge_ns) {
     }
 }
 
+/* Where a window is as long as its work: waits until that is nearly done, so that the counter is polled only around the
+ * closing edge, and asks for the tick nearest to its end. A tick missed there is not waited for again. */
+static eco_status close_by_units(const eco_session *session, const eco_session_arm *arm,
+                                 const eco_load *load, const eco_edge *open, const hold *h,
+                                 double tick_s, eco_edge_condition *condition, eco_error *err) {
+    patience p = {0};
+    double left_s = 0.0;
+    for (;;) {
+        const int64_t now_ns = ecoi_now_ns();
+        const uint64_t units = progress_of(arm);
+        ECO_TRY(check_load(load, units, now_ns, &p, err));
+        const double done = (double)units - open->tokens;
+        const double seconds = (double)(now_ns - open->t_ns) * 1e-9;
+        left_s = done > 0.0 ? (h->units - done) * seconds / done : CLOSING_S + 1.0;
+        eco_sampler_stats stats;
+        ecoi_sampler_stats(session->sampler, &stats);
+        if (left_s <= CLOSING_S || stats.device_lost) { /* a lost device: the edge says so */
+            break;
+        }
+        ecoi_sleep_until_ns(now_ns + STEP_NS);
+    }
+    condition->not_before_ns = ecoi_now_ns() + (int64_t)((left_s - tick_s) * 1e9);
+    condition->unit_period = h->units;
+    condition->timeout_ns = (int64_t)((2.5 * tick_s + 0.05) * 1e9);
+    return ECO_OK;
+}
+
 /* Opens at a tick, closes at a tick; nothing is allocated, logged or locked in between. */
-static eco_status hold_window(eco_session *session, const hold *h, eco_window *out,
+static eco_status hold_window(eco_session *session, const eco_session_arm *arm,
+                              const eco_load *load, const hold *h, eco_window *out,
                               eco_error *err) {
     const double tick_s = eco_reading_present(session->sensor.counter_period_s)
                               ? session->sensor.counter_period_s.value
@@ -128,12 +222,13 @@ static eco_status hold_window(eco_session *session, const hold *h, eco_window *o
                                 .interrupted = ecoi_interrupted()};
     eco_edge open;
     eco_edge close;
+    eco_edge_condition condition;
     ecoi_sampler_reset_extremes(session->sampler);
     ecoi_alloc_forbid(true);
     eco_status status = ecoi_sampler_edge(session->sampler, &request, &open, err);
     if (status == ECO_OK) {
         const double seconds = fmax(h->seconds, session->plan->window_ticks_min * tick_s);
-        const eco_edge_condition condition = {
+        condition = (eco_edge_condition){
             .not_before_ns = open.t_ns + (int64_t)(seconds * 1e9),
             .tokens_open = open.tokens,
             .unit_period = h->unit_period,
@@ -141,6 +236,11 @@ static eco_status hold_window(eco_session *session, const hold *h, eco_window *o
             .timeout_ns = 2000000000 + (int64_t)(h->unit_period / fmax(h->units_per_s, 0.1) * 1e9)};
         request.closing = true;
         request.condition = &condition;
+        if (h->units > 0.0) {
+            status = close_by_units(session, arm, load, &open, h, tick_s, &condition, err);
+        }
+    }
+    if (status == ECO_OK) {
         status = ecoi_sampler_edge(session->sampler, &request, &close, err);
     }
     ecoi_alloc_forbid(false);
@@ -180,9 +280,13 @@ static eco_status window_under_load(eco_session *session, uint32_t index, eco_lo
     eco_session_arm *arm = &session->arms[index];
     ecoi_sampler_mark(session->sampler, h->block, ECO_PHASE_RAMP);
     ecoi_sampler_follow(session->sampler, arm->info.progress);
-    eco_status status = wait_ramp(arm, load, h->ramp_s, &h->units_per_s, err);
+    const int64_t start_ns = ecoi_now_ns();
+    eco_status status = wait_ramp(arm, load, h, err);
+    if (status == ECO_OK && h->steady_max_s > 0.0 && session->meter != NULL) {
+        status = wait_steady(session, arm, load, h, start_ns, out, err);
+    }
     if (status == ECO_OK) {
-        status = hold_window(session, h, out, err);
+        status = hold_window(session, arm, load, h, out, err);
     }
     const bool ended = ecoi_load_ended(load);
     ecoi_sampler_follow(session->sampler, NULL);
@@ -232,7 +336,8 @@ eco_status ecoi_window_run(eco_session *session, const eco_window_request *reque
     ECO_TRY(ecoi_arm_ready(session, request->arm, err));
     eco_session_arm *arm = &session->arms[request->arm];
     ecoi_sampler_mark(session->sampler, request->block, ECO_PHASE_COOLDOWN);
-    if (request->cool) {
+    const bool steady = session->plan->thermal == ECO_THERMAL_STEADY;
+    if (request->cool && !steady) {
         ecoi_cooldown(session, &out->cooldown_s, &out->cooled);
     }
     if (ecoi_session_interrupted()) {
@@ -246,12 +351,17 @@ eco_status ecoi_window_run(eco_session *session, const eco_window_request *reque
               .seconds = request->seconds,
               .unit_period = request->kind == ECO_WORK_GENERATION
                                  ? (double)arm->workload.n_prompt + arm->workload.n_tokens
-                                 : 0.0};
+                                 : 0.0,
+              .steady_max_s = request->cool && steady ? session->plan->steady_max_s : 0.0};
+    if (session->plan->protocol == ECO_PROTOCOL_PUBLISHED) {
+        h.ramp_units = session->plan->n_warmup * h.unit_period;
+        h.units = session->plan->n_iterations * h.unit_period;
+    }
     ECO_TRY(window_under_load(session, request->arm, load, &h, out, err));
     return conclude(session, request->arm, &h, out, err);
 }
 
-static eco_status open_sampler(eco_session *session, eco_error *err) {
+eco_status ecoi_sampler_start(eco_session *session, eco_error *err) {
     const eco_sampler_options options = {.meter = session->meter,
                                          .rate_hz = 20.0,
                                          .capacity = ECO_SAMPLER_ROWS,
@@ -281,7 +391,7 @@ eco_status ecoi_ceilings_probe(eco_session *session, eco_error *err) {
         status = ecoi_load_start(session->arms[0].arm, ECO_WORK_READ, 0, &load, err);
     }
     if (status == ECO_OK) {
-        status = open_sampler(session, err);
+        status = ecoi_sampler_start(session, err);
     }
     if (status != ECO_OK) {
         const eco_status stopped = ecoi_load_stop(load, NULL, NULL);

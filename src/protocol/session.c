@@ -35,6 +35,7 @@ void ecoi_session_close(eco_session *session) {
         eco_arm_close(session->arms[i].arm);
         ecoi_free(session->arms[i].rows);
     }
+    ecoi_journal_close(session->journal, false);
     eco_meter_close(session->meter);
     eco_engine_close(session->engine);
     ecoi_free(session);

@@ -49,6 +49,9 @@ typedef struct recomputation {
     eco_findings *out;
     uint32_t n_blocks; /* finished, as the report says */
     uint32_t n_arms;
+    eco_phase headline;     /* kind of the windows the headline is made of */
+    double units_per_token; /* their work units that make one generated token */
+    double n_units;         /* published: units of a window as the report says; 0 = any */
     arm_figures *arms;
     double *scratch; /* WINDOWS_MAX values */
 } recomputation;
@@ -231,6 +234,25 @@ static void compare_extra(const recomputation *r, uint32_t arm, eco_phase phase,
     }
 }
 
+/* The window holds the generations the report tells, to half a generation, or as near as a tick can be caught. */
+static void check_iterations(const recomputation *r, eco_at at, const eco_window_figures *f) {
+    double tick_s = 0;
+    (void)eco_report_number(r->report, ECO_FIELD_MT_TICK, ECO_TOP, &tick_s);
+    int64_t iterations = 0;
+    if (!(r->n_units > 0.0) ||
+        !eco_report_integer(r->report, ECO_FIELD_ME_ITERATIONS, ECO_TOP, &iterations)) {
+        return;
+    }
+    const double half = 0.5 * r->n_units / (double)iterations;
+    if (!(fabs(f->tokens - r->n_units) <= fmax(half, 2.0 * tick_s * f->tokens_per_s))) {
+        eco_findings_add(r->out,
+                         "measurement.iterations: printed %lld, trials.arms[%u].windows[%u] holds "
+                         "%.2f generations",
+                         (long long)iterations, (unsigned)at.i, (unsigned)at.j,
+                         f->tokens / r->n_units * (double)iterations);
+    }
+}
+
 static void take_window(const recomputation *r, uint32_t arm, uint32_t window) {
     arm_figures *const figures = &r->arms[arm];
     const eco_at at = ECO_AT2(arm, window);
@@ -254,26 +276,29 @@ static void take_window(const recomputation *r, uint32_t arm, uint32_t window) {
         return;
     }
     compare_window(r, at, &derived);
-    if (phase != ECO_PHASE_DECODE) {
+    if (phase != r->headline || (phase == ECO_PHASE_GENERATION && block == 0)) {
         compare_extra(r, arm, phase, &derived);
     } else if (block >= 1 && block <= r->n_blocks) {
+        check_iterations(r, at, &derived);
         block_figures *const kept = &figures->blocks[block - 1];
         if (kept->present) {
             eco_findings_add(r->out, "trials.arms[%u].windows[%u]: block %d is listed twice",
                              (unsigned)arm, (unsigned)window, (int)block);
         }
         *kept = (block_figures){.present = true, .figures = derived};
+        kept->figures.tokens /= r->units_per_token;
+        kept->figures.tokens_per_s /= r->units_per_token;
+        kept->figures.mj_per_token *= r->units_per_token;
     }
 }
 
-/* A decode window that the trace holds in a finished block may not be left out of the report. */
+/* A headline window that the trace holds in a finished block may not be left out of the report. */
 static void check_left_out(const recomputation *r, uint32_t arm) {
     const arm_figures *const figures = &r->arms[arm];
     bool seen[WINDOWS_MAX] = {false};
     for (size_t i = 0; i < figures->n_rows; i++) {
         const eco_sample *const row = &figures->rows[i];
-        if (row->phase == ECO_PHASE_DECODE && row->block >= 1 &&
-            (uint32_t)row->block <= r->n_blocks) {
+        if (row->phase == r->headline && row->block >= 1 && (uint32_t)row->block <= r->n_blocks) {
             seen[row->block - 1] = true;
         }
     }
@@ -472,6 +497,30 @@ static void recompute(const recomputation *r, const eco_trace_text *traces, size
     }
 }
 
+/* What the headline is made of: whole generations, told per generated token, or decode windows. */
+static bool find_headline(recomputation *r) {
+    r->headline = ECO_PHASE_DECODE;
+    r->units_per_token = 1.0;
+    if (!string_is(r->report, ECO_FIELD_ME_WINDOW, ECO_TOP, "generation")) {
+        return true;
+    }
+    int64_t n_prompt = 0, n_tokens = 0, iterations = 0;
+    if (!eco_report_integer(r->report, ECO_FIELD_WL_PROMPT, ECO_TOP, &n_prompt) ||
+        !eco_report_integer(r->report, ECO_FIELD_WL_TOKENS, ECO_TOP, &n_tokens) ||
+        !eco_report_integer(r->report, ECO_FIELD_ME_ITERATIONS, ECO_TOP, &iterations) ||
+        n_prompt < 0 || n_tokens < 1 || iterations < 1) {
+        eco_findings_add(r->out, "measurement.window: generation, but workload.prompt_tokens, "
+                                 "workload.generated_tokens or measurement.iterations does not "
+                                 "say of what");
+        return false;
+    }
+    const double steps = (double)n_prompt + (double)n_tokens;
+    r->headline = ECO_PHASE_GENERATION;
+    r->units_per_token = steps / (double)n_tokens;
+    r->n_units = (double)iterations * steps;
+    return true;
+}
+
 void eco_report_recompute(const eco_report *report, const eco_trace_text *traces, size_t n_traces,
                           eco_findings *out) {
     assert(report != NULL && out != NULL && (traces != NULL || n_traces == 0));
@@ -488,6 +537,9 @@ void eco_report_recompute(const eco_report *report, const eco_trace_text *traces
         return;
     }
     r.n_blocks = (uint32_t)n_blocks;
+    if (!find_headline(&r)) {
+        return;
+    }
     r.arms = ecoi_calloc(r.n_arms, sizeof *r.arms);
     r.scratch = ecoi_calloc(WINDOWS_MAX, sizeof *r.scratch);
     if (r.arms == NULL || r.scratch == NULL) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The closing lines of a measurement, from the report alone: table of arms, the sentence with the change, why, warnings.
+ * Text of the report may come from outside: it is added so that it can neither end a line nor drive a terminal.
  */
 #include "ecocompute/report.h"
 
@@ -13,6 +14,15 @@ static const char *text_or(const eco_report *report, eco_field field, eco_at at,
                            const char *otherwise) {
     const char *text = NULL;
     return eco_report_string(report, field, at, &text) ? text : otherwise;
+}
+
+static void add_text(eco_text *out, const char *text) {
+    eco_text_add_visible(out, text, strlen(text));
+}
+
+static void add_field(eco_text *out, const eco_report *report, eco_field field, eco_at at,
+                      const char *otherwise) {
+    add_text(out, text_or(report, field, at, otherwise));
 }
 
 static void add_cell(eco_text *out, bool present, double value, int decimals, int width) {
@@ -39,12 +49,17 @@ static void add_arm(const eco_report *report, uint32_t i, eco_text *out) {
     double hi = 0.0;
     const bool interval = eco_report_number(report, ECO_FIELD_AR_MJ_LO, at, &lo) &&
                           eco_report_number(report, ECO_FIELD_AR_MJ_HI, at, &hi);
-    ecoi_text_addf(out, "  %-8s", text_or(report, ECO_FIELD_AR_PRECISION, at, "?"));
+    eco_text name = {0};
+    add_field(&name, report, ECO_FIELD_AR_PRECISION, at, "?");
+    ecoi_text_addf(out, "  %-8s", name.data != NULL ? name.data : "");
+    eco_text_free(&name);
     add_number(out, report, ECO_FIELD_AR_MJ, at, 1, 12);
     add_cell(out, interval, (hi - lo) / 2.0, 1, 10);
     add_number(out, report, ECO_FIELD_AR_TPS, at, 1, 10);
     add_number(out, report, ECO_FIELD_AR_W, at, 1, 8);
-    ecoi_text_addf(out, "  %s\n", text_or(report, ECO_FIELD_EA_BOUND, at, "-"));
+    ecoi_text_add_z(out, "  ");
+    add_field(out, report, ECO_FIELD_EA_BOUND, at, "-");
+    ecoi_text_add_char(out, '\n');
 }
 
 static void add_sentence(const eco_report *report, eco_text *out) {
@@ -54,17 +69,22 @@ static void add_sentence(const eco_report *report, eco_text *out) {
     const char *arm = text_or(report, ECO_FIELD_WL_PRECISION, ECO_TOP, "?");
     const char *basis = text_or(report, ECO_FIELD_RE_BASIS, ECO_TOP, "unavailable");
     if (!eco_report_number(report, ECO_FIELD_RE_DELTA, ECO_TOP, &delta)) {
-        ecoi_text_addf(out, "energy: %s. %s\n", basis,
-                       text_or(report, ECO_FIELD_RE_NOTE, ECO_TOP, ""));
+        ecoi_text_add_z(out, "energy: ");
+        add_text(out, basis);
+        ecoi_text_add_z(out, ". ");
+        add_field(out, report, ECO_FIELD_RE_NOTE, ECO_TOP, "");
+        ecoi_text_add_char(out, '\n');
         return;
     }
     int64_t n = 0;
     (void)eco_report_integer(report, ECO_FIELD_UN_N, ECO_TOP, &n);
-    ecoi_text_addf(out, "%s %s energy per token: ", arm, delta < 0.0 ? "lowers" : "raises");
-    ecoi_text_addf(out, delta > 0.0 ? "+" : "");
+    add_text(out, arm);
+    ecoi_text_addf(out, " %s energy per token: %s", delta < 0.0 ? "lowers" : "raises",
+                   delta > 0.0 ? "+" : "");
     ecoi_text_add_fixed(out, delta, 2);
-    ecoi_text_addf(out, " %% against %s (",
-                   text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(0), "?"));
+    ecoi_text_add_z(out, " % against ");
+    add_field(out, report, ECO_FIELD_AR_PRECISION, ECO_AT1(0), "?");
+    ecoi_text_add_z(out, " (");
     if (n >= 2 && eco_report_number(report, ECO_FIELD_UN_LO, ECO_TOP, &lo) &&
         eco_report_number(report, ECO_FIELD_UN_HI, ECO_TOP, &hi)) {
         ecoi_text_addf(out, "95 %% interval ");
@@ -81,8 +101,11 @@ static void add_sentence(const eco_report *report, eco_text *out) {
         ecoi_text_add_fixed(out, expanded, 2);
         ecoi_text_addf(out, " %%");
     }
-    ecoi_text_addf(out, "), %s. Verdict: %s.\n", basis,
-                   text_or(report, ECO_FIELD_RE_VERDICT, ECO_TOP, "none"));
+    ecoi_text_add_z(out, "), ");
+    add_text(out, basis);
+    ecoi_text_add_z(out, ". Verdict: ");
+    add_field(out, report, ECO_FIELD_RE_VERDICT, ECO_TOP, "none");
+    ecoi_text_add_z(out, ".\n");
 }
 
 static void add_time_sentence(const eco_report *report, eco_text *out) {
@@ -95,20 +118,50 @@ static void add_time_sentence(const eco_report *report, eco_text *out) {
         !eco_report_number(report, ECO_FIELD_AR_TPS, ECO_AT1(1), &arm) || base <= 0.0) {
         return;
     }
-    ecoi_text_addf(out, "time only: %s runs at ",
-                   text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(1), "?"));
+    ecoi_text_add_z(out, "time only: ");
+    add_field(out, report, ECO_FIELD_AR_PRECISION, ECO_AT1(1), "?");
+    ecoi_text_add_z(out, " runs at ");
     ecoi_text_add_fixed(out, arm / base, 2);
-    ecoi_text_addf(out, " times the speed of %s.\n",
-                   text_or(report, ECO_FIELD_AR_PRECISION, ECO_AT1(0), "?"));
+    ecoi_text_add_z(out, " times the speed of ");
+    add_field(out, report, ECO_FIELD_AR_PRECISION, ECO_AT1(0), "?");
+    ecoi_text_add_z(out, ".\n");
+}
+
+static void add_why(const eco_report *report, eco_text *out) {
+    const char *advice = text_or(report, ECO_FIELD_EX_ADVICE, ECO_TOP, NULL);
+    ecoi_text_add_z(out, "why: ");
+    add_field(out, report, ECO_FIELD_EX_WHY, ECO_TOP, "not known.");
+    if (advice != NULL) {
+        ecoi_text_add_char(out, ' ');
+        add_text(out, advice);
+    }
+    ecoi_text_add_char(out, '\n');
+}
+
+static void add_warning(const eco_report *report, uint32_t i, eco_text *out) {
+    const char *detail = text_or(report, ECO_FIELD_WA_DETAIL, ECO_AT1(i), NULL);
+    ecoi_text_add_z(out, "warning [");
+    add_field(out, report, ECO_FIELD_WA_CODE, ECO_AT1(i), "?");
+    ecoi_text_add_z(out, "]: ");
+    add_field(out, report, ECO_FIELD_WA_TEXT, ECO_AT1(i), "?");
+    if (detail != NULL) {
+        ecoi_text_add_z(out, " (");
+        add_text(out, detail);
+        ecoi_text_add_char(out, ')');
+    }
+    ecoi_text_add_z(out, "; ");
+    add_field(out, report, ECO_FIELD_WA_ADVICE, ECO_AT1(i), "?");
+    ecoi_text_add_char(out, '\n');
 }
 
 void eco_report_summarise(const eco_report *report, eco_text *out) {
-    ecoi_text_addf(out, "%s on %s, batch 1, %s\n",
-                   text_or(report, ECO_FIELD_WL_MODEL, ECO_TOP, "?"),
-                   text_or(report, ECO_FIELD_SUT_GPU, ECO_TOP, "?"),
-                   text_or(report, ECO_FIELD_ME_METHOD, ECO_TOP, "?"));
+    add_field(out, report, ECO_FIELD_WL_MODEL, ECO_TOP, "?");
+    ecoi_text_add_z(out, " on ");
+    add_field(out, report, ECO_FIELD_SUT_GPU, ECO_TOP, "?");
+    ecoi_text_add_z(out, ", batch 1, ");
+    add_field(out, report, ECO_FIELD_ME_METHOD, ECO_TOP, "?");
     /* Widths count bytes, and "±" is two. */
-    ecoi_text_addf(out, "  %-8s  %12s  %11s  %10s  %8s  %s\n", "arm", "mJ/token", "± (95 %)",
+    ecoi_text_addf(out, "\n  %-8s  %12s  %11s  %10s  %8s  %s\n", "arm", "mJ/token", "± (95 %)",
                    "tokens/s", "W", "bound");
     const uint32_t n = eco_report_array_size(report, ECO_FIELD_AR_PRECISION, ECO_TOP);
     for (uint32_t i = 0; i < n; i++) {
@@ -116,17 +169,9 @@ void eco_report_summarise(const eco_report *report, eco_text *out) {
     }
     add_sentence(report, out);
     add_time_sentence(report, out);
-    const char *advice = text_or(report, ECO_FIELD_EX_ADVICE, ECO_TOP, NULL);
-    ecoi_text_addf(out, "why: %s%s%s\n", text_or(report, ECO_FIELD_EX_WHY, ECO_TOP, "not known."),
-                   advice != NULL ? " " : "", advice != NULL ? advice : "");
+    add_why(report, out);
     const uint32_t warnings = eco_report_array_size(report, ECO_FIELD_WA_CODE, ECO_TOP);
     for (uint32_t i = 0; i < warnings; i++) {
-        const char *detail = text_or(report, ECO_FIELD_WA_DETAIL, ECO_AT1(i), NULL);
-        ecoi_text_addf(out, "warning [%s]: %s%s%s%s; %s\n",
-                       text_or(report, ECO_FIELD_WA_CODE, ECO_AT1(i), "?"),
-                       text_or(report, ECO_FIELD_WA_TEXT, ECO_AT1(i), "?"),
-                       detail != NULL ? " (" : "", detail != NULL ? detail : "",
-                       detail != NULL ? ")" : "",
-                       text_or(report, ECO_FIELD_WA_ADVICE, ECO_AT1(i), "?"));
+        add_warning(report, i, out);
     }
 }

@@ -115,6 +115,30 @@ static window_span find_span(const eco_sample *rows, size_t n, int32_t block, ec
     return span;
 }
 
+/* Scatter and changes of the power readings from the opening to the closing edge. */
+static void note_power(const eco_sample *rows, size_t n, eco_window_figures *out) {
+    double mean_w = 0.0;
+    double squares = 0.0;
+    double last_w = 0.0;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!eco_reading_present(rows[i].power_w) || rows[i].t_ns < out->t_open_ns ||
+            rows[i].t_ns > out->t_close_ns) {
+            continue;
+        }
+        const double power_w = rows[i].power_w.value;
+        if (count == 0 || power_w < last_w || power_w > last_w) {
+            out->power_updates++;
+        }
+        last_w = power_w;
+        count++;
+        const double step_w = power_w - mean_w; /* Welford's recurrence */
+        mean_w += step_w / (double)count;
+        squares += step_w * (power_w - mean_w);
+    }
+    out->power_sd_w = count >= 2 ? sqrt(squares / (double)(count - 1)) : 0.0;
+}
+
 bool eco_window_figures_of(const eco_sample *rows, size_t n, int32_t block, eco_phase phase,
                            bool allow_time_only, eco_window_figures *out) {
     *out = (eco_window_figures){0};
@@ -131,6 +155,7 @@ bool eco_window_figures_of(const eco_sample *rows, size_t n, int32_t block, eco_
     out->seconds = (double)(close->t_ns - open->t_ns) * 1e-9;
     out->tokens = close->tokens.value - open->tokens.value;
     out->has_integral = eco_integrate_power(rows, n, open->t_ns, close->t_ns, &out->integral_j);
+    note_power(rows, n, out);
     if (!(out->seconds > 0.0) || !(out->tokens > 0.0)) {
         return false;
     }

@@ -56,6 +56,24 @@ from_json=$(jq -r '[.order[] | "[" + join(" ") + "]"] | join(" ")' stdout)
 run measure --dry-run --order-seed 7 --blocks 4
 grep -qxF "order (seed 7): $from_json" stdout || fail "--json has another order: $from_json"
 
+# The published protocol and thermal mode steady: what would run, and how long that can take.
+run measure --dry-run --protocol published
+is_status 0
+grep -qx 'blocks: 1, window of 10 whole generations (prefill and decode) after 2 uncounted, ramp at least 1.2 s, cooldown up to 5.0 s' \
+    stdout || fail "published: $(grep ^blocks stdout)"
+grep -q '^workload: batch 1, positions 0 to 267,' stdout || fail "published: $(grep ^workload stdout)"
+grep -qx 'protocol: published, thermal mode cold' stdout || fail "published: $(grep ^protocol stdout)"
+grep -Eq '^order \(seed [0-9]+\): \[(FP16 NF4|NF4 FP16)\]$' stdout || fail "published: $(grep ^order stdout)"
+awk '/^time:/ { exit !($2 < $4 && $4 > 30) }' stdout || fail "published: $(grep ^time stdout)"
+run measure --dry-run --json --protocol published --iterations 4 --warmup 0 --tokens 64 --prompt-tokens 10 --blocks 2 \
+    --thermal-mode steady --steady-max 20
+is_status 0
+jq -e '.protocol == "published" and .iterations == 4 and .warmup == 0 and .tokens == 64 and .prompt_tokens == 10 and
+    .blocks == 2 and .thermal_mode == "steady" and (.order | length == 2) and (has("window_min_s") | not) and
+    .shortest_s > 20 and .longest_s > 80 + 9' stdout >/dev/null || fail "published --json: $(cat stdout)"
+run measure --dry-run --thermal-mode steady
+grep -q 'no cooldown, under load until steady or for 60.0 s, burn-in' stdout || fail "steady: $(grep ^blocks stdout)"
+
 # What is not usable is said, with the reason.
 unset LD_LIBRARY_PATH
 run measure --dry-run

@@ -18,7 +18,7 @@ refused() {
 
 refused "unknown command 'measrue', did you mean 'measure'?; \`ecocompute --help\` lists them" measrue
 refused "unknown command 'xyzzy'; \`ecocompute --help\` lists them" xyzzy
-for command in energy_estimate run sweep probe doctor estimate optimize fit check architectures explain compare plot \
+for command in energy_estimate sweep probe estimate optimize fit check architectures explain compare plot \
     share export; do
     refused "command $command is not in this version" "$command"
 done
@@ -45,15 +45,31 @@ refused "meters: unexpected argument 'extra'" meters extra
 refused "--device: only with --characterize" meters --device cuda
 refused "validate: a report is expected, such as ecocompute-out/latest/energy.json" validate
 
-for option in gpu-arch quantize-head iterations warmup quality no-quality share plan parameters-file resume; do
+for option in gpu-arch quantize-head quality no-quality share plan parameters-file; do
     refused "--$option is not in this version" measure "--$option"
 done
-refused "--profile is not in this version" validate --profile paired-1 x.json
+refused "--profile dataset-eligible is not in this version" validate --profile dataset-eligible x.json
+refused "--profile: unknown profile 'paired', did you mean 'paired-1'?" validate --profile paired x.json
+refused "--profile: unknown profile 'zzzzzzzzzzzz'; expected v1.1-core or paired-1" validate --profile zzzzzzzzzzzz x.json
 refused "--watch is not in this version" meters --watch
 refused "--engine openai is not in this version" measure --engine openai
 refused "--weights real is not in this version" measure --weights real
-refused "--protocol published is not in this version" measure --protocol published
-refused "--thermal-mode steady is not in this version" measure --thermal-mode steady
+refused "--protocol: 'publish' is not known; expected paired or published" measure --protocol publish
+refused "--thermal-mode: 'hot' is not known; expected cold or steady" measure --thermal-mode hot
+# Options of one protocol or thermal mode are refused in the other, not ignored.
+refused "--iterations: only with --protocol published" measure --iterations 10
+refused "--warmup: only with --protocol published" measure --protocol paired --warmup 2
+refused "--steady-max: only with --thermal-mode steady" measure --steady-max 30
+refused "--window: not with --protocol published, whose window is --iterations generations" \
+    measure --protocol published --window 5
+refused "--quick: not with --protocol published; fewer --iterations or --tokens are quicker" \
+    measure --quick --protocol published
+refused "--cooldown-max: not with --thermal-mode steady, which has no cooldown" \
+    measure --thermal-mode steady --cooldown-max 1
+refused "--iterations: 0 is out of range; expected 1 to 1000" measure --protocol published --iterations 0
+refused "--iterations: '1001' is not usable; expected a whole number from 0 to 1000" \
+    measure --protocol published --iterations 1001
+refused "--steady-max: '4' is not usable; expected a number from 5 to 600" measure --thermal-mode steady --steady-max 4
 refused "--precision INT8 is not in this version" measure --precision NF4,INT8
 refused "--batch 2 is not in this version; expected 1" measure --batch 2
 

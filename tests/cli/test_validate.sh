@@ -16,6 +16,39 @@ run validate good/energy.json
 is_status 0
 [ "$(cat stdout)" = "good/energy.json: valid" ] || fail "$(cat stdout)"
 
+# Profiles: each violation is a line with rule and field, and the status is 4; the report itself stays valid.
+run validate --profile v1.1-core good/energy.json
+is_status 4
+grep -qx 'v1.1-core tokens: measurement.tokens_per_run: is 128, expected 256' stdout && fail "a rule that holds is named"
+grep -qx 'v1.1-core window: measurement.window: is "decode", expected "generation"' stdout || fail "$(cat stdout)"
+grep -qx 'v1.1-core iterations: measurement.iterations: is 1, expected 10' stdout || fail "$(cat stdout)"
+grep -qx 'v1.1-core software: software.packages.torch: is missing' stdout || fail "$(cat stdout)"
+[ "$(grep -vc '^v1.1-core [a-z-]*: [a-z_.]*: ' stdout)" -eq 1 ] || fail "a line without rule and field: $(cat stdout)"
+run validate --json --profile paired-1 good/energy.json
+is_status 4
+jq -e '.[0] | .profile == "paired-1" and .verdict == "schema-valid" and (.valid | not) and
+    (.findings | contains("paired-1 blocks: trials.blocks_finished: is 1, expected at least 5\n") and
+        contains("paired-1 flags: warnings[") and contains("paired-1 window: trials.arms[0].windows[0]: "))' stdout \
+    >/dev/null || fail "$(cat stdout)"
+# The same report made to say what the published protocol asks for conforms, to the schema and the rules.
+mkdir made
+jq '.measurement.window = "generation" | .measurement.iterations = 10 | .software.python = "3.10" |
+    .software.packages = {"torch": "2", "transformers": "4", "bitsandbytes": "0.43"}' good/energy.json >made/energy.json
+run validate --profile v1.1-core made/energy.json
+is_status 0
+[ "$(cat stdout)" = "made/energy.json: valid, conforms to v1.1-core" ] || fail "$(cat stdout)"
+run validate --json --profile v1.1-core made/energy.json
+is_status 0
+jq -e '.[0] | .valid and .verdict == "protocol-conformant"' stdout >/dev/null || fail "$(cat stdout)"
+# ... but its traces know better.
+cp good/power_trace_*.csv made
+run validate --recompute made/energy.json
+is_status 4
+jq '.workload.batch_size = "1"' made/energy.json >made/schema.json
+run validate --json --profile v1.1-core made/schema.json
+is_status 4
+jq -e '.[0].verdict == "schema-invalid"' stdout >/dev/null || fail "$(cat stdout)"
+
 # altered NAME FINDING COMMAND: the command alters a copy in $copy; recompute must find it.
 altered() {
     copy=$DIR/$1

@@ -138,6 +138,7 @@ static void read_visible(void) {
 
 int cuInit(unsigned flags);
 int cuInit(unsigned flags) {
+    FAKE_CALL();
     (void)flags;
     const int code = (int)fake_script_number("init_code", 0);
     if (code != 0) {
@@ -153,6 +154,7 @@ int cuInit(unsigned flags) {
 
 int cuDriverGetVersion(int *version);
 int cuDriverGetVersion(int *version) {
+    FAKE_CALL();
     *version = 13000;
     return 0;
 }
@@ -210,12 +212,14 @@ int cuGetErrorString(int result, const char **text) {
 
 int cuDeviceGetCount(int *count);
 int cuDeviceGetCount(int *count) {
+    FAKE_CALL();
     *count = (int)n_visible;
     return initialized ? 0 : E_UNINITIALIZED;
 }
 
 int cuDeviceGet(int *device, int ordinal);
 int cuDeviceGet(int *device, int ordinal) {
+    FAKE_CALL();
     if (!initialized) {
         return E_UNINITIALIZED;
     }
@@ -232,6 +236,7 @@ static bool known(int device) {
 
 int cuDeviceGetName(char *name, int size, int device);
 int cuDeviceGetName(char *name, int size, int device) {
+    FAKE_CALL();
     if (!known(device) || size < 1) {
         return E_DEVICE;
     }
@@ -241,6 +246,7 @@ int cuDeviceGetName(char *name, int size, int device) {
 
 int cuDeviceGetUuid_v2(unsigned char uuid[16], int device);
 int cuDeviceGetUuid_v2(unsigned char uuid[16], int device) {
+    FAKE_CALL();
     if (!known(device)) {
         return E_DEVICE;
     }
@@ -260,6 +266,7 @@ int cuDeviceGetUuid_v2(unsigned char uuid[16], int device) {
 
 int cuDeviceGetPCIBusId(char *id, int size, int device);
 int cuDeviceGetPCIBusId(char *id, int size, int device) {
+    FAKE_CALL();
     if (!known(device) || size < 13) {
         return E_VALUE;
     }
@@ -269,6 +276,7 @@ int cuDeviceGetPCIBusId(char *id, int size, int device) {
 
 int cuDeviceGetAttribute(int *value, int attribute, int device);
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    FAKE_CALL();
     if (!known(device)) {
         return E_DEVICE;
     }
@@ -292,12 +300,14 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 
 int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags);
 int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
+    FAKE_CALL();
     (void)flags;
     return known(device) ? 0 : E_DEVICE;
 }
 
 int cuDevicePrimaryCtxRetain(struct context **context, int device);
 int cuDevicePrimaryCtxRetain(struct context **context, int device) {
+    FAKE_CALL();
     if (!known(device)) {
         return E_DEVICE;
     }
@@ -318,6 +328,7 @@ int cuDevicePrimaryCtxRetain(struct context **context, int device) {
 
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuDevicePrimaryCtxRelease_v2(int device) {
+    FAKE_CALL();
     if (!known(device) || contexts[visible[device]].n_retained == 0) {
         return E_CONTEXT;
     }
@@ -333,6 +344,7 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
 
 int cuCtxSetCurrent(struct context *context);
 int cuCtxSetCurrent(struct context *context) {
+    FAKE_CALL();
     if (context != NULL && context->n_retained == 0) {
         return E_CONTEXT;
     }
@@ -379,6 +391,7 @@ static uint64_t usable_bytes(uint32_t board) {
 
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total);
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
+    FAKE_CALL();
     const int code = fake_trouble();
     if (code != 0) {
         return code;
@@ -393,6 +406,7 @@ int cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
 /* Address space only: pages that nobody touches cost nothing. */
 int cuMemAlloc_v2(uint64_t *address, size_t bytes);
 int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
+    FAKE_CALL();
     int code = fake_trouble();
     if (code != 0) {
         return code;
@@ -423,6 +437,7 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
 
 int cuMemFree_v2(uint64_t address);
 int cuMemFree_v2(uint64_t address) {
+    FAKE_CALL();
     if (fake_current == NULL) {
         return E_CONTEXT;
     }
@@ -442,6 +457,7 @@ int cuMemFree_v2(uint64_t address) {
 
 int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
 int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
+    FAKE_CALL();
     (void)flags;
     const int code = fake_trouble();
     if (code != 0) {
@@ -453,12 +469,14 @@ int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
 
 int cuMemFreeHost(void *memory);
 int cuMemFreeHost(void *memory) {
+    FAKE_CALL();
     free(memory);
     return 0;
 }
 
 int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned flags);
 int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned flags) {
+    FAKE_CALL();
     (void)flags;
     *address = (uint64_t)(uintptr_t)memory;
     return fake_trouble();
@@ -466,6 +484,7 @@ int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned flags
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, struct stream *stream);
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, struct stream *stream) {
+    FAKE_CALL();
     (void)stream;
     const int code = fake_trouble();
     if (code == 0) {
@@ -477,6 +496,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, struct str
 
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, struct stream *stream);
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, struct stream *stream) {
+    FAKE_CALL();
     (void)stream;
     const int code = fake_trouble();
     if (code == 0) {
@@ -488,6 +508,7 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, struct stream *s
 
 int cuMemsetD32Async(uint64_t to, unsigned value, size_t n_words, struct stream *stream);
 int cuMemsetD32Async(uint64_t to, unsigned value, size_t n_words, struct stream *stream) {
+    FAKE_CALL();
     (void)stream;
     const int code = fake_trouble();
     if (code != 0) {
@@ -509,6 +530,7 @@ int cuModuleLoadDataEx(struct module **module, const void *image, unsigned n_opt
                        void **values);
 int cuModuleLoadDataEx(struct module **module, const void *image, unsigned n_options, int *options,
                        void **values) {
+    FAKE_CALL();
     const int code = fake_trouble();
     if (code != 0) {
         return code;
@@ -536,6 +558,7 @@ int cuModuleLoadDataEx(struct module **module, const void *image, unsigned n_opt
 
 int cuModuleUnload(struct module *module);
 int cuModuleUnload(struct module *module) {
+    FAKE_CALL();
     free(module->text);
     free(module);
     return 0;
@@ -546,6 +569,7 @@ int cuModuleGetFunction(const struct fake_kernel **function, struct module *modu
                         const char *name);
 int cuModuleGetFunction(const struct fake_kernel **function, struct module *module,
                         const char *name) {
+    FAKE_CALL();
     char entry[128];
     (void)snprintf(entry, sizeof entry, ".visible .entry %s(", name);
     *function = fake_kernel_find(name);
@@ -554,6 +578,7 @@ int cuModuleGetFunction(const struct fake_kernel **function, struct module *modu
 
 int cuFuncSetAttribute(const struct fake_kernel *function, int attribute, int value);
 int cuFuncSetAttribute(const struct fake_kernel *function, int attribute, int value) {
+    FAKE_CALL();
     (void)function;
     return attribute == 8 && value <= 96 * 1024 ? 0 : E_VALUE;
 }

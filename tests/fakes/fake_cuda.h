@@ -5,6 +5,8 @@
 #ifndef ECO_FAKE_CUDA_H
 #define ECO_FAKE_CUDA_H
 
+#include "fake_page.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +30,15 @@ struct context {
 
 extern _Thread_local struct context *fake_current;
 extern pthread_mutex_t fake_lock;
+
+/* Every entry begins with this: the script may have the call fail. */
+#define FAKE_CALL()                                     \
+    do {                                                \
+        const int fake_fault = fake_call_fault("cuda"); \
+        if (fake_fault != 0) {                          \
+            return fake_fault;                          \
+        }                                               \
+    } while (0)
 
 /* A number of the script, its value for one board first. */
 double fake_board_number(uint32_t board, const char *key, double otherwise);

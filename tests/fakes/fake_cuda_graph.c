@@ -52,6 +52,7 @@ __attribute__((constructor)) static void remember_load(void) {
 
 int cuStreamCreate(struct stream **stream, unsigned flags);
 int cuStreamCreate(struct stream **stream, unsigned flags) {
+    FAKE_CALL();
     (void)flags;
     const int code = fake_trouble();
     if (code != 0) {
@@ -67,12 +68,14 @@ int cuStreamCreate(struct stream **stream, unsigned flags) {
 
 int cuStreamDestroy_v2(struct stream *stream);
 int cuStreamDestroy_v2(struct stream *stream) {
+    FAKE_CALL();
     free(stream);
     return 0;
 }
 
 int cuStreamSynchronize(struct stream *stream);
 int cuStreamSynchronize(struct stream *stream) {
+    FAKE_CALL();
     if (stream->recording != NULL) {
         return E_CAPTURE;
     }
@@ -86,6 +89,7 @@ int cuStreamSynchronize(struct stream *stream) {
 
 int cuGraphDestroy(struct graph *graph);
 int cuGraphDestroy(struct graph *graph) {
+    FAKE_CALL();
     for (size_t i = 0; i < graph->n_nodes; i++) {
         free(graph->nodes[i].args);
     }
@@ -96,6 +100,7 @@ int cuGraphDestroy(struct graph *graph) {
 
 int cuStreamBeginCapture_v2(struct stream *stream, int mode);
 int cuStreamBeginCapture_v2(struct stream *stream, int mode) {
+    FAKE_CALL();
     (void)mode;
     const int code = fake_trouble();
     if (code != 0 || stream->recording != NULL) {
@@ -107,6 +112,7 @@ int cuStreamBeginCapture_v2(struct stream *stream, int mode) {
 
 int cuStreamEndCapture(struct stream *stream, struct graph **graph);
 int cuStreamEndCapture(struct stream *stream, struct graph **graph) {
+    FAKE_CALL();
     *graph = stream->recording;
     stream->recording = NULL;
     return *graph == NULL ? E_CAPTURE : 0;
@@ -144,6 +150,7 @@ int cuLaunchKernel(const struct fake_kernel *function, unsigned grid_x, unsigned
 int cuLaunchKernel(const struct fake_kernel *function, unsigned grid_x, unsigned grid_y,
                    unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
                    unsigned shared_bytes, struct stream *stream, void **params, void **extra) {
+    FAKE_CALL();
     const int code = fake_trouble();
     if (code != 0) {
         return code;
@@ -168,6 +175,7 @@ int cuLaunchKernel(const struct fake_kernel *function, unsigned grid_x, unsigned
 int cuGraphInstantiateWithFlags(struct graph **exec, struct graph *graph, unsigned long long flags);
 int cuGraphInstantiateWithFlags(struct graph **exec, struct graph *graph,
                                 unsigned long long flags) {
+    FAKE_CALL();
     (void)flags;
     *exec = calloc(1, sizeof **exec);
     if (*exec == NULL) {
@@ -185,6 +193,7 @@ int cuGraphInstantiateWithFlags(struct graph **exec, struct graph *graph,
 
 int cuGraphExecDestroy(struct graph *exec);
 int cuGraphExecDestroy(struct graph *exec) {
+    FAKE_CALL();
     return cuGraphDestroy(exec);
 }
 
@@ -232,6 +241,7 @@ static struct fake_work work_of(const struct graph *exec, uint32_t board) {
 
 int cuGraphLaunch(struct graph *exec, struct stream *stream);
 int cuGraphLaunch(struct graph *exec, struct stream *stream) {
+    FAKE_CALL();
     int code = fake_trouble();
     if (code != 0) {
         return code;
@@ -257,6 +267,7 @@ int cuGraphLaunch(struct graph *exec, struct stream *stream) {
 
 int cuEventCreate(struct event **event, unsigned flags);
 int cuEventCreate(struct event **event, unsigned flags) {
+    FAKE_CALL();
     (void)flags;
     const int code = fake_trouble();
     if (code != 0) {
@@ -272,18 +283,21 @@ int cuEventCreate(struct event **event, unsigned flags) {
 
 int cuEventRecord(struct event *event, struct stream *stream);
 int cuEventRecord(struct event *event, struct stream *stream) {
+    FAKE_CALL();
     event->ticket = fake_queue_last(stream->board);
     return fake_trouble();
 }
 
 int cuEventSynchronize(struct event *event);
 int cuEventSynchronize(struct event *event) {
+    FAKE_CALL();
     fake_queue_wait(event->board, event->ticket);
     return fake_trouble();
 }
 
 int cuEventDestroy_v2(struct event *event);
 int cuEventDestroy_v2(struct event *event) {
+    FAKE_CALL();
     free(event);
     return 0;
 }

@@ -61,6 +61,10 @@ static _Atomic int init_count;
 /* Every call begins with this: the script's refusal, or a call before init. */
 static int gate(const char *symbol) {
     char key[96];
+    const int fault = fake_call_fault("nvml");
+    if (fault != OK) {
+        return fault;
+    }
     (void)snprintf(key, sizeof key, "return.%s", symbol);
     const int code = (int)fake_script_number(key, 0.0);
     return code != OK ? code : (init_count > 0 ? OK : UNINITIALIZED);
@@ -98,7 +102,8 @@ static int copy_text(char *out, unsigned size, const char *text) {
 
 int nvmlInit_v2(void);
 int nvmlInit_v2(void) {
-    const int code = (int)fake_script_number("return.nvmlInit_v2", 0.0);
+    const int fault = fake_call_fault("nvml");
+    const int code = fault != OK ? fault : (int)fake_script_number("return.nvmlInit_v2", 0.0);
     if (code != OK) {
         return code;
     }

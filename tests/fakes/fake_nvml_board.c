@@ -30,14 +30,15 @@ enum counter_kind {
 /* Parsed once a setup: reads must not cost more than the script says. */
 struct board_config {
     double idle_w, update_s, phase_s, part_s, gain, offset_w;
-    bool counter_part, power, power_zero, power_denied, instant_field, usage_average, energy_field;
+    bool counter_part, temp, power, power_zero, power_denied, instant_field, usage_average,
+        energy_field;
     enum counter_kind counter;
     double counter_s, counter_j;
     double cost_energy_s, cost_power_s, cost_slow_s;
     double stall_every_s, stall_s;
     double fail_from_s, fail_for_s, fail_every_s, lost_s;
     int fail_code;
-    double temp_c, temp_per_w, clock_mhz, clock_drift, mem_clock_mhz;
+    double temp_c, temp_per_w, temp_rise, temp_rise_s, clock_mhz, clock_drift, mem_clock_mhz;
     double throttle_from_s, throttle_for_s;
     unsigned long long throttle;
 };
@@ -133,6 +134,9 @@ static void config_sensor(const struct board *board, struct board_config *config
     config->energy_field = board_is(board, "energy_field", "yes", "no");
     config->temp_c = board_number(board, "temp_c", 40.0);
     config->temp_per_w = board_number(board, "temp_c_per_w", 0.0);
+    config->temp = !board_is(board, "temp", "no", "yes");
+    config->temp_rise = board_number(board, "temp_rise_c_per_s", 0.0);
+    config->temp_rise_s = board_number(board, "temp_rise_until_s", 1e18);
     config->clock_mhz = board_number(board, "sm_clock_mhz", 1980.0);
     config->clock_drift = board_number(board, "sm_clock_drift_mhz_per_s", 0.0);
     config->mem_clock_mhz = board_number(board, "mem_clock_mhz", 2619.0);
@@ -362,6 +366,7 @@ static int board_refusal(const struct board_config *config, enum board_reading w
     case BOARD_ENERGY_FIELD:
         return config->energy_field ? CODE_OK : CODE_NOT_SUPPORTED;
     case BOARD_TEMP:
+        return config->temp ? CODE_OK : CODE_NOT_SUPPORTED;
     case BOARD_SM_CLOCK:
     case BOARD_MEM_CLOCK:
     case BOARD_THROTTLE:
@@ -383,7 +388,8 @@ static unsigned long long board_value(struct board *board, enum board_reading wh
         return board_counter_mj(board, t_s);
     case BOARD_TEMP:
         return (unsigned long long)llround(
-            config->temp_c + config->temp_per_w * (board_mean_w(board, t_s, 1.0) - config->idle_w));
+            config->temp_c + config->temp_per_w * (board_mean_w(board, t_s, 1.0) - config->idle_w) +
+            config->temp_rise * fmin(since_s, config->temp_rise_s));
     case BOARD_SM_CLOCK:
         return (unsigned long long)llround(config->clock_mhz + config->clock_drift * since_s);
     case BOARD_MEM_CLOCK:

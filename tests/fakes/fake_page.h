@@ -23,15 +23,24 @@ struct fake_device {
     struct fake_event events[FAKE_EVENTS];
 };
 
-struct fake_page {
-    struct fake_device devices[FAKE_DEVICES];
+/* Here, because a library that is closed and opened again must go on counting. */
+struct fake_calls {
+    _Atomic uint64_t n, n_failed;
 };
 
-struct fake_page *fake_page_map(void); /* never NULL: aborts the test process with a message instead */
+struct fake_page {
+    struct fake_device devices[FAKE_DEVICES];
+    struct fake_calls nvml, cuda;
+};
+
+struct fake_page *
+fake_page_map(void); /* never NULL: aborts the test process with a message instead */
 
 /* Scripts: the file named by ECO_FAKE_SCRIPT, lines `key value`, `#` comments. Missing key: the default given. */
 double fake_script_number(const char *key, double otherwise);
 const char *fake_script_text(const char *key, const char *otherwise);
+/* Counts a call of the library ("nvml", "cuda"): 0, or the code that the script has this call return. */
+int fake_call_fault(const char *library);
 /* Keys with a suffix: `step_us.nf4`, `power_w.fp16`, … are looked up by the caller as one string. */
 
 #endif

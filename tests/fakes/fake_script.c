@@ -19,7 +19,8 @@
  * takes that much longer fail_from_s, fail_for_s (0), fail_every_s (0), fail_code (999)   bursts in
  * which every reading fails lost_at_s (never)             from then on every call on the board
  * answers "lost"; so does `lost` in the page temp_c (40), temp_c_per_w (0) temperature: base + rise
- * over idle power, of the last second throttle (0), throttle_from_s (0), throttle_for_s (forever)
+ * over idle power, of the last second; temp_rise_c_per_s (0), temp_rise_until_s (forever) and a climb; temp (yes | no)
+ * throttle (0), throttle_from_s (0), throttle_for_s (forever)
  * NVML reason bits, any base sm_clock_mhz (1980), mem_clock_mhz (2619), sm_clock_drift_mhz_per_s
  * (0), sm_clock_max_mhz (1980) power_limit_w (700), power_limit_default_w (700), memory_mib
  * (143771), cc "9.0" ecc (on), persistence (on), mig (off)  on | off | none mig_uuid ("") a MIG
@@ -27,12 +28,18 @@
  * other_tenant_name ("") own_tenant (yes)              the process itself is in the process list,
  * as on a real card return.<symbol> CODE          that call returns CODE and does nothing, e.g.
  * return.nvmlInit_v2 9
+ *
+ * Of both libraries, LIB being nvml or cuda: fail_nth_call.LIB N (0)   the N-th call returns
+ * fail_nth_code.LIB (999) and does nothing; with fail_nth_and_after.LIB 1 so do all after it.
+ * ECO_FAKE_CALLS names a file; at the end FILE.LIB holds the number of calls and of failed ones.
  */
 #define _GNU_SOURCE
 
 #include "fake_page.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +126,48 @@ const char *fake_script_text(const char *key, const char *otherwise) {
     }
     (void)pthread_mutex_unlock(&script_lock);
     return found;
+}
+
+static _Atomic(const char *) fault_library; /* of this copy of the file; NULL: no call yet */
+
+static struct fake_calls *fault_calls(const char *library) {
+    return strcmp(library, "nvml") == 0 ? &fake_page_map()->nvml : &fake_page_map()->cuda;
+}
+
+static double fault_number(const char *key, const char *library, double otherwise) {
+    char own[SCRIPT_KEY];
+    (void)snprintf(own, sizeof own, "%s.%s", key, library);
+    return fake_script_number(own, otherwise);
+}
+
+int fake_call_fault(const char *library) {
+    struct fake_calls *calls = fault_calls(library);
+    const uint64_t n = ++calls->n;
+    fault_library = library;
+    const double nth = fault_number("fail_nth_call", library, 0.0);
+    const bool after = fault_number("fail_nth_and_after", library, 0.0) > 0.0;
+    if (nth < 1.0 || (double)n < nth || ((double)n > nth && !after)) {
+        return 0;
+    }
+    calls->n_failed++;
+    return (int)fault_number("fail_nth_code", library, 999.0);
+}
+
+__attribute__((destructor)) static void fault_tell(void) {
+    const char *path = getenv("ECO_FAKE_CALLS");
+    const char *library = fault_library;
+    if (path == NULL || library == NULL) {
+        return;
+    }
+    char own[SCRIPT_PATH];
+    (void)snprintf(own, sizeof own, "%s.%s", path, library);
+    FILE *file = fopen(own, "w");
+    if (file != NULL) {
+        const struct fake_calls *calls = fault_calls(library);
+        (void)fprintf(file, "%llu %llu\n", (unsigned long long)calls->n,
+                      (unsigned long long)calls->n_failed);
+        (void)fclose(file);
+    }
 }
 
 double fake_script_number(const char *key, double otherwise) {

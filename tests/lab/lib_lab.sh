@@ -153,7 +153,7 @@ lab_valid() {
 # lab_clean FOLDER: nothing half-written is left, and no report or trace holds a NaN or an infinity.
 lab_clean() {
     local found
-    found=$(find "$1" -mindepth 1 ! -name 'energy.json' ! -name 'energy.*.json' ! -name 'power_trace_*.csv' 2>/dev/null || true)
+    found=$(find "$1" -mindepth 1 ! -name 'energy.json' ! -name 'energy.*.json' ! -name 'power_trace_*.csv' ! -name journal 2>/dev/null || true)
     [ -z "$found" ] || lab_fail "$1: left over: $found"
     if grep -rniE '(^|[^a-z])(nan|inf|infinity)([^a-z]|$)' "$1" --include='*.json' --include='*.csv'; then
         lab_fail "$1: not a number in a file"

@@ -358,7 +358,7 @@ static void test_probe_and_listing(void **state) {
     fake_driver_start("devices 2\nnvml_order \"1 0\"\n");
     eco_meter_status status;
     eco_meter_info info;
-    assert_int_equal(eco_meter_count(), 1);
+    assert_int_equal(eco_meter_count(), 4);
     eco_meter_probe(0, &status);
     assert_string_equal(status.name, "nvml");
     assert_true(status.usable);
@@ -391,8 +391,9 @@ static void test_choosing_a_meter(void **state) {
     assert_int_equal(eco_meter_open(&options, &meter, &error), ECO_E_NOT_FOUND);
     assert_says("'watts'");
     assert_says("nvml");
-    options = (eco_meter_options){.work = {.kind = ECO_BOUNDARY_CPU_PACKAGE}};
+    options = (eco_meter_options){.work = {.kind = ECO_BOUNDARY_HOST}};
     assert_int_equal(eco_meter_open(&options, &meter, &error), ECO_E_BOUNDARY_MISMATCH);
+    options.work.kind = ECO_BOUNDARY_CPU_PACKAGE;
     options.name = "nvml";
     assert_int_equal(eco_meter_open(&options, &meter, &error), ECO_E_BOUNDARY_MISMATCH);
     assert_null(meter);

@@ -267,7 +267,7 @@ static void test_findings_are_lines(void **state) {
     (void)state;
     eco_findings findings = {0};
     eco_findings_add(&findings, "a\nb\x1b[2J%s\x7f \xc2\x9b \xc3\xa4", "\xff");
-    assert_string_equal(findings.lines.data, "a?b?[2J?? ?? \xc3\xa4\n");
+    assert_string_equal(findings.lines.data, "a\\u000ab\\u001b[2J\\xff\\u007f \\u009b \xc3\xa4\n");
     char longer[2000];
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';

@@ -82,7 +82,7 @@ static void test_names_and_ranges(void **state) {
         "system_under_test.accelerator_count: expected 1 or more, found 0\n"
         "workload.params_b: expected 0 or more, found -1\n"
         "workload.precision: expected one of FP16|BF16|NF4|NF4-DQ|INT8|W8A16|Q4_0|Q8_0|FP8, found "
-        "\"nf4?\"\n"
+        "\"nf4\\u000a\"\n"
         "results.energy_per_token_mj: expected 0 or more, found -1e-9\n"
         "results.basis: expected the name of a basis, found \"guessed\"\n");
 }

@@ -8,6 +8,7 @@
 #include "test_helpers.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { TRIALS = 40000 };
 
@@ -17,6 +18,7 @@ static double uniform(uint64_t *state, double lo, double hi) {
 
 static eco_uncertainty_input usual(void) {
     return (eco_uncertainty_input){.n_blocks = 5,
+                                   .n_arms = 2,
                                    .seconds = 5.0,
                                    .edge_half_width_s = 0.0,
                                    .tokens_arm = 1e12,
@@ -41,7 +43,7 @@ static double simulated_tick(double h, double seconds, uint32_t n_blocks) {
         }
         squares += (sum / n_blocks) * (sum / n_blocks);
     }
-    return sqrt(squares / TRIALS);
+    return sqrt(squares / (double)TRIALS);
 }
 
 static void tick_term(void **state) {
@@ -55,6 +57,9 @@ static void tick_term(void **state) {
     const eco_uncertainty u = eco_uncertainty_of(&input);
     ASSERT_NEAR_REL(u.tick, simulated_tick(0.02, 2.0, 3), 0.02);
     ASSERT_NEAR_REL(u.expanded_ratio, 2.0 * u.tick, 1e-9); /* nothing else is in this case */
+    /* The joules of one arm have half the edges. */
+    const double sensor = hypot(0.05, 5.0 / 400.0) / sqrt(3.0);
+    ASSERT_NEAR_REL(u.expanded_absolute, 2.0 * hypot(u.tick / sqrt(2.0), sensor), 1e-9);
 }
 
 /* Whole counts at two instants that fall anywhere between two counts. */
@@ -74,7 +79,7 @@ static double simulated_read(double tokens_arm, double tokens_baseline, uint32_t
         }
         squares += (sum / n_blocks) * (sum / n_blocks);
     }
-    return sqrt(squares / TRIALS);
+    return sqrt(squares / (double)TRIALS);
 }
 
 static void read_term(void **state) {
@@ -86,24 +91,101 @@ static void read_term(void **state) {
     ASSERT_NEAR_REL(eco_uncertainty_of(&input).read, simulated_read(120.0, 75.0, 4), 0.03);
 }
 
-/* A drift with time shifts an arm by its share between two places, up in one block and down in the next; what an odd
- * number of blocks leaves over is within the half-width of the term, half of one block's share. */
+/* ln energies of two arms on a drift that is steady in time, in windows one after another: what the order leaves over in the
+ * mean log-ratio. `first` names the arm that comes first in each block: 'a' or 'b' (the baseline). */
+static double drift_left(const char *first, double per_place, double *rise_a, double *rise_b,
+                         double *shift) {
+    double a[16];
+    double b[16];
+    const size_t n = strlen(first);
+    double sum = 0.0;
+    *shift = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        const double place_a = 2.0 * (double)i + (first[i] == 'a' ? 0.0 : 1.0);
+        const double place_b = 2.0 * (double)i + (first[i] == 'a' ? 1.0 : 0.0);
+        a[i] = log(0.6) + per_place * place_a;
+        b[i] = per_place * place_b;
+        sum += a[i] - b[i] - log(0.6);
+        *shift += (place_a - place_b) / (double)n;
+    }
+    *rise_a = eco_drift_of(a, n);
+    *rise_b = eco_drift_of(b, n);
+    return sum / (double)n;
+}
+
 static void drift_term(void **state) {
     (void)state;
-    eco_uncertainty_input input = usual();
-    for (uint32_t n = 1; n < 12; n++) {
-        input.n_blocks = n;
-        input.drift_log = -0.03;
-        const double half_width = eco_uncertainty_of(&input).drift * sqrt(3.0);
-        ASSERT_NEAR_REL(half_width, 0.03 / n / 2.0, 1e-12);
-        double left = 0.0;
-        for (uint32_t b = 0; b < n; b++) {
-            left += (b % 2 == 0 ? 0.5 : -0.5) * 0.03 / n;
+    static const char *const orders[] = {"aba", "abbab", "baabbab", "ababababa", "aaaaa", "bbb"};
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        for (int sign = -1; sign <= 1; sign += 2) {
+            eco_uncertainty_input input = usual();
+            input.n_blocks = (uint32_t)strlen(orders[i]);
+            const double left = drift_left(orders[i], sign * 0.004, &input.drift_arm_log,
+                                           &input.drift_baseline_log, &input.order_shift);
+            /* The places shake the fitted rise a little. */
+            ASSERT_NEAR_REL(eco_uncertainty_of(&input).drift * sqrt(3.0), fabs(left), 0.15);
+            assert_true(fabs(left) > 1e-4);
         }
-        assert_true(left / n <= half_width * (1.0 + 1e-9));
-        input.drift_log = 0.03;
-        ASSERT_NEAR_REL(eco_uncertainty_of(&input).drift * sqrt(3.0), half_width, 1e-12);
     }
+    eco_uncertainty_input balanced = usual();
+    balanced.n_blocks = 4;
+    ASSERT_NEAR(drift_left("abba", 0.004, &balanced.drift_arm_log, &balanced.drift_baseline_log,
+                           &balanced.order_shift),
+                0.0, 1e-15);
+    assert_true(balanced.drift_arm_log > 0.01);
+    ASSERT_NEAR(eco_uncertainty_of(&balanced).drift, 0.0, 1e-15);
+    /* Arms that drift apart are in the scatter of the blocks, and not here a second time. */
+    balanced.order_shift = 0.2;
+    balanced.drift_arm_log = 0.03;
+    balanced.drift_baseline_log = -0.03;
+    ASSERT_NEAR(eco_uncertainty_of(&balanced).drift, 0.0, 1e-15);
+}
+
+/* Power with white noise between readings, integrated from some of them only. */
+static double simulated_sampling(double sd, uint32_t n_readings, uint32_t n_blocks) {
+    enum { FINE = 20 };
+    uint64_t seed = 13;
+    double squares = 0.0;
+    for (int t = 0; t < TRIALS / 10; t++) {
+        double sum = 0.0;
+        for (uint32_t b = 0; b < n_blocks; b++) {
+            double all = 0.0;
+            double seen = 0.0;
+            for (uint32_t i = 0; i < n_readings * FINE; i++) {
+                const double noise = sd * sqrt(3.0) * uniform(&seed, -1.0, 1.0);
+                all += noise / (double)FINE;
+                seen += i % FINE == 0 ? noise : 0.0;
+            }
+            sum += (seen - all) / n_readings;
+        }
+        squares += (sum / n_blocks) * (sum / n_blocks);
+    }
+    return sqrt(squares / (double)(TRIALS / 10));
+}
+
+static void sampling_term(void **state) {
+    (void)state;
+    eco_uncertainty_input input = usual();
+    input.has_counter = false;
+    input.power_sd_arm = 0.03;
+    input.power_updates = 50.0;
+    ASSERT_NEAR_REL(eco_uncertainty_of(&input).sampling, simulated_sampling(0.03, 50, 5), 0.05);
+    /* A reading that reaches back sees a window that is shifted; over a rise of d the shift costs d times half of it. */
+    input.power_lag_s = 1.0;
+    const double rise = 0.03 * sqrt(12.0); /* a straight line with that scatter */
+    const double lag_error = rise * 0.5 * input.power_lag_s / input.seconds;
+    const double gaps = 0.03 / sqrt(50.0 * 5.0);
+    const eco_uncertainty u = eco_uncertainty_of(&input);
+    ASSERT_NEAR_REL(u.sampling, hypot(gaps, lag_error / sqrt(3.0)), 1e-12);
+    ASSERT_NEAR_REL(u.expanded_ratio, 2.0 * u.sampling, 1e-9);
+    input.power_sd_baseline = 0.04;
+    ASSERT_NEAR_REL(eco_uncertainty_of(&input).sampling, u.sampling * 5.0 / 3.0, 1e-12);
+    /* Without a counter the ratio of counter and integral says nothing, with one the gaps do not. */
+    input.counter_integral_arm = 1.03;
+    ASSERT_NEAR(eco_uncertainty_of(&input).counter_integral, 0.0, 0.0);
+    input.has_counter = true;
+    ASSERT_NEAR(eco_uncertainty_of(&input).sampling, 0.0, 0.0);
+    assert_true(eco_uncertainty_of(&input).counter_integral > 0.01);
 }
 
 /* Errors of gain and offset within the declared bounds, common to both arms. */
@@ -129,8 +211,8 @@ static void sensor_terms(void **state) {
         ratio_held += fabs(ratio) <= u.expanded_ratio;
         absolute_held += fabs(arm - 1.0) <= u.expanded_absolute;
     }
-    ASSERT_NEAR_REL(u.sensor_offset, sqrt(offset_squares / TRIALS), 0.03);
-    ASSERT_NEAR_REL(u.expanded_absolute, 2.0 * sqrt(absolute_squares / TRIALS), 0.02);
+    ASSERT_NEAR_REL(u.sensor_offset, sqrt(offset_squares / (double)TRIALS), 0.03);
+    ASSERT_NEAR_REL(u.expanded_absolute, 2.0 * sqrt(absolute_squares / (double)TRIALS), 0.02);
     assert_true(ratio_held > TRIALS * 95 / 100);
     assert_true(absolute_held > TRIALS * 95 / 100);
     ASSERT_NEAR(u.sensor_gain, 0.05 / sqrt(3.0), 1e-15);
@@ -149,11 +231,8 @@ static void counter_against_integral(void **state) {
     ASSERT_NEAR_REL(u.counter_integral, log(1.03 / 1.01) / sqrt(3.0), 1e-12);
     const double offset = 5.0 / 400.0 / sqrt(3.0);
     const double gain = 0.05 / sqrt(3.0);
-    const double read = u.read;
-    ASSERT_NEAR_REL(
-        u.expanded_absolute,
-        2.0 * sqrt(log(1.03) * log(1.03) / 3.0 + offset * offset + gain * gain + read * read),
-        1e-12);
+    ASSERT_NEAR_REL(u.expanded_absolute,
+                    2.0 * sqrt(log(1.03) * log(1.03) / 3.0 + offset * offset + gain * gain), 1e-12);
     /* A common disagreement cancels in the ratio and stays in the joules. */
     input.counter_integral_baseline = 1.03;
     ASSERT_NEAR(eco_uncertainty_of(&input).counter_integral, 0.0, 1e-15);
@@ -177,11 +256,9 @@ static void impossible_input(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tick_term),
-        cmocka_unit_test(read_term),
-        cmocka_unit_test(drift_term),
-        cmocka_unit_test(sensor_terms),
-        cmocka_unit_test(counter_against_integral),
+        cmocka_unit_test(tick_term),        cmocka_unit_test(read_term),
+        cmocka_unit_test(drift_term),       cmocka_unit_test(sampling_term),
+        cmocka_unit_test(sensor_terms),     cmocka_unit_test(counter_against_integral),
         cmocka_unit_test(impossible_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,13 @@ static void without_a_counter(void **state) {
     assert_true(f.has_integral);
     ASSERT_NEAR(f.energy_j, 250.0, 1e-9);
     ASSERT_NEAR(f.mj_per_token, 1250.0, 1e-9);
+    assert_int_equal(f.power_updates, 1); /* it never changed */
+    ASSERT_NEAR(f.power_sd_w, 0.0, 0.0);
+    rows[5].power_w = eco_reading_of(271.0);
+    rows[6].power_w = eco_reading_of(271.0);
+    assert_true(eco_window_figures_of(rows, 21, 2, ECO_PHASE_DECODE, false, &f));
+    assert_int_equal(f.power_updates, 3);
+    ASSERT_NEAR(f.power_sd_w, 21.0 * sqrt(2.0 * 19.0 / 21.0 / 20.0), 1e-9);
     ASSERT_NEAR(f.counter_to_integral, 0.0, 0.0);
     for (int i = 0; i < 21; i++) {
         rows[i].power_w = eco_reading_absent(ECO_ABSENT_UNSUPPORTED);
