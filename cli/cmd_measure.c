@@ -528,6 +528,9 @@ static int run(const measure_input *input, const machine *found, eco_plan *plan,
     }
     const bool on_gpu = strcmp(plan->engine.device, "cpu") != 0;
     if (input->dry_run) {
+        if (eco_output_check(output, &error) != ECO_OK) {
+            return cli_fail(&error);
+        }
         print_plan(input, found, on_gpu, plan);
         return EXIT_DONE;
     }

@@ -85,6 +85,8 @@ typedef struct eco_output {
 /* Chooses the names; touches nothing. */
 ECO_NODISCARD eco_status eco_output_choose(const char *wanted, bool force, eco_output *out,
                                            eco_error *err);
+/* Whether the folder could be made or written, from what is there; touches nothing. */
+ECO_NODISCARD eco_status eco_output_check(const eco_output *output, eco_error *err);
 /* Makes the folder and shows by doing that files fit in it. */
 ECO_NODISCARD eco_status eco_output_prepare(const eco_output *output, eco_error *err);
 /* Points ecocompute-out/latest at the run, if the folder is its own. */

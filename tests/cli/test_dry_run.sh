@@ -56,6 +56,9 @@ from_json=$(jq -r '[.order[] | "[" + join(" ") + "]"] | join(" ")' stdout)
 run measure --dry-run --order-seed 7 --blocks 4
 grep -qxF "order (seed 7): $from_json" stdout || fail "--json has another order: $from_json"
 
+run measure --dry-run --output-dir /dev/null/x
+is_status 1
+grep -q '^ecocompute: /dev/null/x: Not a directory$' stderr || fail "output folder: $(cat stderr)"
 # What is not usable is said, with the reason.
 unset LD_LIBRARY_PATH
 run measure --dry-run

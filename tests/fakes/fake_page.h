@@ -27,7 +27,8 @@ struct fake_page {
     struct fake_device devices[FAKE_DEVICES];
 };
 
-struct fake_page *fake_page_map(void); /* never NULL: aborts the test process with a message instead */
+struct fake_page *
+fake_page_map(void); /* never NULL: aborts the test process with a message instead */
 
 /* Scripts: the file named by ECO_FAKE_SCRIPT, lines `key value`, `#` comments. Missing key: the default given. */
 double fake_script_number(const char *key, double otherwise);

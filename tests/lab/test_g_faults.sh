@@ -22,21 +22,21 @@ no_zero() {
 }
 
 quiet=(--quiet --quick)
-# ---- in the middle of a run: the first block is in, then it breaks
+# ---- in the middle of a run: the first block is in, then it breaks, inside a window (they are long: 6 of 7 s)
 lab_script lost_nvml.script <<'S'
-lost_at_s 24
+lost_at_s 28.5
 S
 lab_script lost_cuda.script <<'S'
 lost_at_launch 9000
 S
 lab_script frozen.script <<'S'
-counter frozen 24
+counter frozen 28.5
 S
 lab_script back.script <<'S'
-counter step_back_at_s 24 5000
+counter step_back_at_s 28.5 5000
 S
 lab_script reset.script <<'S'
-counter reset_at_s 24
+counter reset_at_s 28.5
 S
 lab_script slip.script <<'S'
 counter step_back_at_s 15.5 200
@@ -44,15 +44,15 @@ S
 broken=(lost_nvml lost_cuda frozen back reset)
 lab_run slip.script slip "${quiet[@]}" --blocks 1 --window 6 &
 for name in "${broken[@]}"; do
-    lab_run "$name".script "$name" "${quiet[@]}" --blocks 8 &
+    lab_run "$name".script "$name" "${quiet[@]}" --blocks 4 --window 6 &
 done
 wait
 for name in "${broken[@]}"; do
     lab_status "$name" 1
     lab_warns "$name" partial
-    lab_is "$name" '.trials.blocks_finished >= 1 and .trials.blocks_finished < 8' true
+    lab_is "$name" '.trials.blocks_finished >= 1 and .trials.blocks_finished < 4' true
     lab_is "$name" .results.basis measured
-    lab_within "$name kept NF4 mJ/token" "$(lab_get "$name" .results.energy_per_token_mj)" 1144.5 40
+    lab_within "$name kept NF4 mJ/token" "$(lab_get "$name" .results.energy_per_token_mj)" 1144.5 114
     no_zero "$name"
     lab_clean "$name"
     lab_valid "$name"

@@ -112,7 +112,7 @@ static double coverage_pct(uint32_t n_blocks, uint64_t seed) {
         const eco_mean m = eco_mean_of(ratios, n_blocks);
         held += fabs(m.mean - truth) <= m.half_width;
     }
-    return 100.0 * held / EXPERIMENTS;
+    return 100.0 * held / (double)EXPERIMENTS;
 }
 
 static void coverage(void **state) {

@@ -41,7 +41,7 @@ static double simulated_tick(double h, double seconds, uint32_t n_blocks) {
         }
         squares += (sum / n_blocks) * (sum / n_blocks);
     }
-    return sqrt(squares / TRIALS);
+    return sqrt(squares / (double)TRIALS);
 }
 
 static void tick_term(void **state) {
@@ -74,7 +74,7 @@ static double simulated_read(double tokens_arm, double tokens_baseline, uint32_t
         }
         squares += (sum / n_blocks) * (sum / n_blocks);
     }
-    return sqrt(squares / TRIALS);
+    return sqrt(squares / (double)TRIALS);
 }
 
 static void read_term(void **state) {
@@ -129,8 +129,8 @@ static void sensor_terms(void **state) {
         ratio_held += fabs(ratio) <= u.expanded_ratio;
         absolute_held += fabs(arm - 1.0) <= u.expanded_absolute;
     }
-    ASSERT_NEAR_REL(u.sensor_offset, sqrt(offset_squares / TRIALS), 0.03);
-    ASSERT_NEAR_REL(u.expanded_absolute, 2.0 * sqrt(absolute_squares / TRIALS), 0.02);
+    ASSERT_NEAR_REL(u.sensor_offset, sqrt(offset_squares / (double)TRIALS), 0.03);
+    ASSERT_NEAR_REL(u.expanded_absolute, 2.0 * sqrt(absolute_squares / (double)TRIALS), 0.02);
     assert_true(ratio_held > TRIALS * 95 / 100);
     assert_true(absolute_held > TRIALS * 95 / 100);
     ASSERT_NEAR(u.sensor_gain, 0.05 / sqrt(3.0), 1e-15);
