@@ -259,6 +259,9 @@ static const eco_model_shape *shape_named(const char *name) {
 
 static void plan_arms(const measure_input *input, eco_plan *plan) {
     plan->arms[0] = format_named("--baseline", input->baseline);
+    if (plan->arms[0] != ECO_FORMAT_FP16) {
+        cli_usage_error("--baseline %s is not in this version; expected FP16", input->baseline);
+    }
     plan->n_arms = 1;
     char list[256];
     if ((size_t)snprintf(list, sizeof list, "%s", input->precision) >= sizeof list) {
@@ -378,14 +381,61 @@ static void check_device(const char *device) {
     }
 }
 
+/* What the meter says of one board, and whether its energy can be read. */
+static bool device_ready(size_t row, uint32_t index, char *line, size_t size) {
+    eco_meter_info info;
+    eco_error error = {0};
+    if (eco_meter_device(row, index, &info, &error) != ECO_OK) {
+        snprintf(line, size, "GPU %u not usable: %s", index, error.message);
+        return false;
+    }
+    const eco_meter_options board = {.name = info.name, .work = info.device.boundary};
+    eco_meter *meter = NULL;
+    eco_tenant tenant;
+    size_t tenants = 0;
+    bool tenants_known = false;
+    if (eco_meter_open(&board, &meter, &error) == ECO_OK) {
+        tenants_known = eco_meter_tenants(meter, &tenant, 1, &tenants, &error) == ECO_OK;
+    }
+    eco_meter_close(meter);
+    const eco_reading mig = info.device.mig_enabled;
+    const bool in_mig = eco_reading_present(mig) && mig.value > 0.5;
+    char others[32] = "unknown";
+    if (tenants_known) {
+        snprintf(others, sizeof others, "%zu", tenants);
+    }
+    snprintf(line, size, "%s: energy counter %s, power %s, MIG %s, other processes %s",
+             info.device.name, info.energy_field != NULL ? "yes" : "no",
+             info.power_field != NULL ? "yes" : "no", in_mig ? "on" : "off", others);
+    return !in_mig && (info.energy_field != NULL || info.power_field != NULL);
+}
+
+/* True if some board's energy can be read; each board in a line if `print`. */
+static bool devices_ready(bool print) {
+    bool ready = false;
+    for (size_t i = 0; i < eco_meter_count(); i++) {
+        eco_meter_status status;
+        eco_meter_probe(i, &status);
+        for (uint32_t d = 0; status.usable && d < status.n_devices; d++) {
+            char line[2 * ECO_ERROR_MESSAGE_MAX];
+            ready |= device_ready(i, d, line, sizeof line);
+            if (print) {
+                printf("check: %s\n", line);
+            }
+        }
+    }
+    return ready;
+}
+
 static void print_checks(const machine *found, bool on_gpu) {
     printf("device: %s\n", on_gpu ? "GPU" : "CPU");
     printf("check: CUDA %s%s\n",
            found->cuda ? "usable" : "not usable: ", found->cuda ? "" : found->cuda_reason);
     printf("check: NVML %s%s\n", found->gpu_meter ? "usable" : "not usable: ",
            found->gpu_meter ? "" : found->meter_reason);
+    const bool ready = found->gpu_meter && devices_ready(true);
     printf("energy: %s\n",
-           on_gpu && found->gpu_meter ? "measured" : "unavailable; only time would be measured");
+           on_gpu && ready ? "measured" : "unavailable; only time would be measured");
 }
 
 /* The checks and the plan as one document, for --dry-run --json. */
@@ -401,7 +451,9 @@ static void print_plan_json(const machine *found, bool on_gpu, const eco_plan *p
     cli_json_field("cuda_reason", found->cuda_reason, false);
     printf("\"nvml_usable\": %s, ", found->gpu_meter ? "true" : "false");
     cli_json_field("nvml_reason", found->gpu_meter ? "" : found->meter_reason, false);
-    cli_json_field("energy", on_gpu && found->gpu_meter ? "measured" : "unavailable", false);
+    cli_json_field("energy",
+                   on_gpu && found->gpu_meter && devices_ready(false) ? "measured" : "unavailable",
+                   false);
     printf("\n  ");
     cli_json_field("model", plan->shape->name, false);
     printf("\"prompt_tokens\": %u, \"tokens\": %u, \"blocks\": %u, \"window_min_s\": %.9g, ",
@@ -474,7 +526,7 @@ static int finish(const measure_input *input, const machine *found, const eco_ou
         for (uint32_t i = 0; i < result->n_reports; i++) {
             eco_text text = {0};
             eco_report_summarise(result->reports[i], &text);
-            cli_print(&text);
+            cli_print_summary(&text, input->common.color);
             eco_text_free(&text);
         }
         if (!result->energy_measured && !result->partial) {
@@ -515,6 +567,16 @@ static void command_line(int argc, char **argv, char *out, size_t size) {
     }
 }
 
+/* On a terminal a busy card is a question; elsewhere it is the end. */
+static bool asked_to_go_on(const eco_error *busy) {
+    if (!eco_is_tty(0) || !eco_is_tty(2)) {
+        return false;
+    }
+    fprintf(stderr, "%s\nMeasure anyway? The report will be flagged. [y/N] ", busy->message);
+    const int answer = getchar();
+    return answer == 'y' || answer == 'Y';
+}
+
 static int run(const measure_input *input, const machine *found, eco_plan *plan,
                eco_output *output) {
     eco_error error = {0};
@@ -544,7 +606,12 @@ static int run(const measure_input *input, const machine *found, eco_plan *plan,
     }
     const eco_measure_hooks hooks = {.progress = input->common.quiet ? NULL : say};
     eco_measure_result result;
-    if (eco_measure(plan, &hooks, &result, &error) != ECO_OK) {
+    eco_status measured = eco_measure(plan, &hooks, &result, &error);
+    if (measured == ECO_E_BUSY && asked_to_go_on(&error)) {
+        plan->force = true;
+        measured = eco_measure(plan, &hooks, &result, &error);
+    }
+    if (measured != ECO_OK) {
         eco_output_abandon(output);
         return cli_fail(&error);
     }

@@ -10,8 +10,6 @@
 
 #include <stdio.h>
 
-enum { CONTEXT_IDLE_READS = 10 };
-
 static eco_status prepare(eco_session *session, eco_error *err) {
     ecoi_devices_scan(session);
     ECO_TRY(eco_engine_open(&session->plan->engine, &session->engine, err));
@@ -24,7 +22,8 @@ static eco_status prepare(eco_session *session, eco_error *err) {
                          session->meter_info.energy_field != NULL
                              ? session->meter_info.energy_field
                              : "integrated power (no energy counter)");
-        session->sensor.idle_context_w = ecoi_idle_power(session->meter, CONTEXT_IDLE_READS);
+        bool settled = false;
+        session->sensor.idle_context_w = ecoi_idle_settled(session->meter, &settled);
     } else {
         ecoi_session_say(session, "no energy: %s", session->no_meter);
     }
@@ -91,6 +90,7 @@ static eco_status run_block(eco_session *session, uint32_t block, const uint32_t
         ECO_TRY(run_window(session, &request, err));
     }
     session->blocks_finished = block + 1;
+    ecoi_devices_look(session);
     return ECO_OK;
 }
 
@@ -135,7 +135,7 @@ static eco_status measure(eco_session *session, eco_measure_result *result, eco_
     session->partial = status != ECO_OK;
     session->sampler_wall_s = (double)(ecoi_now_ns() - start_ns) * 1e-9;
     ecoi_sampler_stats(session->sampler, &session->totals);
-    ecoi_devices_after(session);
+    ecoi_devices_look(session);
     result->partial = session->partial;
     result->fault = session->fault;
     ECO_TRY(ecoi_output_write(session, result, err));

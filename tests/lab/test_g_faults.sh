@@ -80,6 +80,11 @@ S
 lab_script ptx.script <<'S'
 refuse_ptx 1
 S
+# Comes once the run has begun, after our own context.
+lab_script newcomer.script <<'S'
+other_tenant_pid 4243
+other_tenant_from_s 11
+S
 lab_script tenant.script <<'S'
 other_tenant_pid 4242
 other_tenant_name trainer
@@ -96,6 +101,7 @@ lab_run oom.script oom "${quiet[@]}" &
 lab_run ptx.script ptx "${quiet[@]}" &
 lab_run tenant.script tenant "${quiet[@]}" &
 lab_run tenant.script forced "${quiet[@]}" --blocks 1 --force &
+lab_run newcomer.script newcomer "${quiet[@]}" --blocks 1 &
 lab_run blind.script blind "${quiet[@]}" --blocks 1 --window 3 &
 LAB_LIBRARIES=$PWD/cuda_only lab_run plain.script no_nvml "${quiet[@]}" --blocks 1 --window 3 &
 LAB_LIBRARIES=$PWD/nvml_only lab_run plain.script no_cuda "${quiet[@]}" --device cuda &
@@ -114,6 +120,11 @@ lab_status forced 0
 lab_warns forced contended
 lab_is forced .environment.other_processes_before 1
 lab_valid forced
+
+lab_status newcomer 0
+lab_warns newcomer contended
+lab_is newcomer .environment.other_processes_before 0
+lab_is newcomer .environment.other_processes_most 1
 
 for name in no_cuda no_cuda_required no_nvml_required; do
     lab_status "$name" 3
