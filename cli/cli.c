@@ -223,6 +223,25 @@ static void json_piece(const char *text, size_t length) {
     eco_text_free(&out);
 }
 
+void cli_print_summary(const eco_text *text, eco_color_choice color) {
+    if (text->failed || text->data == NULL || !eco_color_wanted(color, 1)) {
+        cli_print(text);
+        return;
+    }
+    for (const char *line = text->data; *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+        const bool warning = strncmp(line, "warning [", 9) == 0;
+        const char *verdict = strstr(line, "Verdict: ");
+        const bool headline = verdict != NULL && verdict < line + length;
+        printf("%s%.*s%s\n",
+               warning    ? "\033[33m"
+               : headline ? "\033[1m"
+                          : "",
+               (int)length, line, warning || headline ? "\033[0m" : "");
+        line += length + (line[length] == '\n');
+    }
+}
+
 void cli_json_string(const char *text) {
     putchar('"');
     while (*text != '\0') {

@@ -49,6 +49,8 @@ uint64_t cli_integer(const char *option, const char *text, uint64_t hi);
 void cli_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_err(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_print(const eco_text *text); /* the same, of a whole text, to standard output */
+/* The same; where colour is wanted, the verdict stands out and warnings are marked. */
+void cli_print_summary(const eco_text *text, eco_color_choice color);
 /* Pieces of a JSON document on standard output; `key` needs no escaping. */
 void cli_json_string(const char *text);
 void cli_json_field(const char *key, const char *text, bool last);

@@ -286,6 +286,9 @@ static const eco_model_shape *shape_named(const char *name) {
 
 static void plan_arms(const measure_input *input, eco_plan *plan) {
     plan->arms[0] = format_named("--baseline", input->baseline);
+    if (plan->arms[0] != ECO_FORMAT_FP16) {
+        cli_usage_error("--baseline %s is not in this version; expected FP16", input->baseline);
+    }
     plan->n_arms = 1;
     char list[256];
     if ((size_t)snprintf(list, sizeof list, "%s", input->precision) >= sizeof list) {
@@ -452,6 +455,52 @@ static void check_device(const char *device) {
     }
 }
 
+/* What the meter says of one board, and whether its energy can be read. */
+static bool device_ready(size_t row, uint32_t index, char *line, size_t size) {
+    eco_meter_info info;
+    eco_error error = {0};
+    if (eco_meter_device(row, index, &info, &error) != ECO_OK) {
+        snprintf(line, size, "GPU %u not usable: %s", index, error.message);
+        return false;
+    }
+    const eco_meter_options board = {.name = info.name, .work = info.device.boundary};
+    eco_meter *meter = NULL;
+    eco_tenant tenant;
+    size_t tenants = 0;
+    bool tenants_known = false;
+    if (eco_meter_open(&board, &meter, &error) == ECO_OK) {
+        tenants_known = eco_meter_tenants(meter, &tenant, 1, &tenants, &error) == ECO_OK;
+    }
+    eco_meter_close(meter);
+    const eco_reading mig = info.device.mig_enabled;
+    const bool in_mig = eco_reading_present(mig) && mig.value > 0.5;
+    char others[32] = "unknown";
+    if (tenants_known) {
+        snprintf(others, sizeof others, "%zu", tenants);
+    }
+    snprintf(line, size, "%s: energy counter %s, power %s, MIG %s, other processes %s",
+             info.device.name, info.energy_field != NULL ? "yes" : "no",
+             info.power_field != NULL ? "yes" : "no", in_mig ? "on" : "off", others);
+    return !in_mig && (info.energy_field != NULL || info.power_field != NULL);
+}
+
+/* True if some board's energy can be read; each board in a line if `print`. */
+static bool devices_ready(bool print) {
+    bool ready = false;
+    for (size_t i = 0; i < eco_meter_count(); i++) {
+        eco_meter_status status;
+        eco_meter_probe(i, &status);
+        for (uint32_t d = 0; status.usable && d < status.n_devices; d++) {
+            char line[2 * ECO_ERROR_MESSAGE_MAX];
+            ready |= device_ready(i, d, line, sizeof line);
+            if (print) {
+                printf("check: %s\n", line);
+            }
+        }
+    }
+    return ready;
+}
+
 static void print_checks(const machine *found, bool on_gpu) {
     cli_out("device: %s\n", on_gpu ? "GPU" : "CPU");
     cli_out("check: CUDA %s%s\n",
@@ -462,8 +511,9 @@ static void print_checks(const machine *found, bool on_gpu) {
         cli_out("check: meter %s %s: %s\n", found->meter.name,
                 found->metered ? "usable" : "not usable", found->meter.reason);
     }
-    cli_out("energy: %s%s\n", energy_word(found),
-            found->metered && !found->replayed ? "" : "; only time would be measured");
+    const bool ready = !on_gpu || !found->gpu_meter || devices_ready(true);
+    cli_out("energy: %s%s\n", ready ? energy_word(found) : "unavailable",
+            ready && found->metered && !found->replayed ? "" : "; only time would be measured");
 }
 
 /* The checks and the plan as one document, for --dry-run --json. */
@@ -482,7 +532,7 @@ static void print_plan_json(const machine *found, bool on_gpu, const eco_plan *p
     cli_json_field("meter", found->meter.name, false);
     cli_out("\"meter_usable\": %s, ", found->metered ? "true" : "false");
     cli_json_field("meter_reason", found->meter.reason, false);
-    cli_json_field("energy", energy_word(found), false);
+    cli_json_field("energy", !on_gpu || !found->gpu_meter || devices_ready(false) ? energy_word(found) : "unavailable", false);
     cli_out("\n  ");
     cli_json_field("model", plan->shape->name, false);
     cli_out("\"prompt_tokens\": %u, \"tokens\": %u, \"blocks\": %u, ", plan->n_prompt,
@@ -573,7 +623,7 @@ static int finish(const measure_input *input, const machine *found, const eco_ou
         for (uint32_t i = 0; i < result->n_reports; i++) {
             eco_text text = {0};
             eco_report_summarise(result->reports[i], &text);
-            cli_print(&text);
+            cli_print_summary(&text, input->common.color);
             eco_text_free(&text);
         }
         if (found->replayed && !result->partial) {
@@ -612,6 +662,16 @@ static void command_line(int argc, char **argv, char *out, size_t size) {
             used += (size_t)snprintf(out + used, size - used, " %s", argv[i]);
         }
     }
+}
+
+/* On a terminal a busy card is a question; elsewhere it is the end. */
+static bool asked_to_go_on(const eco_error *busy) {
+    if (!eco_is_tty(0) || !eco_is_tty(2)) {
+        return false;
+    }
+    cli_err("%s\nMeasure anyway? The report will be flagged. [y/N] ", busy->message);
+    const int answer = getchar();
+    return answer == 'y' || answer == 'Y';
 }
 
 /* The folder and, with --resume, what its journal says of the order. False: *status is the program's. */
@@ -661,6 +721,9 @@ static int run(const measure_input *input, const machine *found, eco_plan *plan,
     }
     const bool on_gpu = strcmp(plan->engine.device, "cpu") != 0;
     if (input->dry_run) {
+        if (eco_output_check(output, &error) != ECO_OK) {
+            return cli_fail(&error);
+        }
         print_plan(input, found, on_gpu, plan);
         return EXIT_DONE;
     }
@@ -675,7 +738,12 @@ static int run(const measure_input *input, const machine *found, eco_plan *plan,
     }
     const eco_measure_hooks hooks = {.progress = input->common.quiet ? NULL : say};
     eco_measure_result result;
-    if (eco_measure(plan, &hooks, &result, &error) != ECO_OK) {
+    eco_status measured = eco_measure(plan, &hooks, &result, &error);
+    if (measured == ECO_E_BUSY && asked_to_go_on(&error)) {
+        plan->force = true;
+        measured = eco_measure(plan, &hooks, &result, &error);
+    }
+    if (measured != ECO_OK) {
         if (!input->resume) {
             eco_output_abandon(output);
         }

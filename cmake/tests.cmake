@@ -143,8 +143,7 @@ endfunction()
 eco_add_scripts(kernels 300 OFF)
 if(TARGET ecocompute)
     eco_add_scripts(cli 60 OFF)
-    # In real time against a clock: a neighbour on the same cores would be measured too. On two cores, two at a time
-    # showed gaps of a second between samples.
+    # In real time against a clock: a neighbour on the same cores would be measured too.
     eco_add_scripts(lab 300 ON)
     eco_add_scripts(device 600 ON)
     eco_add_scripts(fault 300 ON)

@@ -28,7 +28,7 @@ typedef void (*eco_log_sink)(void *user, eco_log_level level, const char *line);
  * thread uses the library. */
 void eco_log_set(eco_log_sink sink, void *user, eco_log_level level);
 
-/* SIGINT and SIGTERM set a flag from now on, SIGPIPE is ignored. A second SIGINT ends the process
+/* SIGINT and SIGTERM set a flag from now on, SIGPIPE and SIGXFSZ are ignored. A second SIGINT ends the process
  * at once, by the default action. False when the system refused a handler. */
 bool eco_signals_install(void);
 /* 0, or the signal that asked to stop (the first one). The pointer is valid for ever; reading is

@@ -97,6 +97,8 @@ typedef struct eco_output {
 /* Chooses the names; touches nothing. */
 ECO_NODISCARD eco_status eco_output_choose(const char *wanted, bool force, eco_output *out,
                                            eco_error *err);
+/* Whether the folder could be made or written, from what is there; touches nothing. */
+ECO_NODISCARD eco_status eco_output_check(const eco_output *output, eco_error *err);
 /* Makes the folder, shows by doing that files fit in it, and points ecocompute-out/latest at it if it is the run's own:
  * a run that is killed is found again by that link. */
 ECO_NODISCARD eco_status eco_output_prepare(eco_output *output, eco_error *err);

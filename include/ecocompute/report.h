@@ -135,7 +135,7 @@ typedef struct eco_bound_input {
 } eco_bound_input;
 typedef struct eco_bound {
     const char *
-        name; /* "launch-bound", "bandwidth-bound", "compute-bound", "power-capped", "throttled", "unknown"; static */
+        name; /* "launch-bound", "bandwidth-bound", "kernel-bound" (neither bytes nor launches explain the time), "power-capped", "throttled", "unknown"; static */
     double roofline_s, roofline_j, bandwidth_share, launch_share, energy_factor; /* 0 = unknown */
     bool below_floor; /* energy below what the bytes alone need */
 } eco_bound;

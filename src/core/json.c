@@ -115,6 +115,7 @@ void ecoi_json_append(ecoi_json *container, ecoi_json *value) {
 static ecoi_json **link_to(ecoi_json *container, const ecoi_json *value) {
     ecoi_json **link = &container->first;
     while (*link != value) {
+        assert(*link != NULL);
         link = &(*link)->next;
     }
     return link;

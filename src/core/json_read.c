@@ -269,6 +269,7 @@ static eco_status read_value(reader *in) {
     const bool is_true = take_word(in, "true");
     if (is_true || take_word(in, "false")) {
         ECO_TRY(add_value(in, ECOI_JSON_BOOL, &value));
+        assert(value != NULL);
         value->boolean = is_true;
         return ECO_OK;
     }

@@ -7,6 +7,7 @@
 #include "core/alloc.h"
 #include "core/num.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -99,6 +100,7 @@ void ecoi_text_addf(eco_text *text, const char *format, ...) {
 }
 
 bool ecoi_str_copy(char *to, size_t capacity, const char *from) {
+    assert(capacity > 0);
     const size_t length = from == NULL ? 0 : strlen(from);
     const size_t n = length < capacity ? length : capacity - 1;
     if (n > 0) {

@@ -41,9 +41,12 @@ static bool registry_may_contain(const eco_meter_driver *driver, const eco_bound
     return driver->boundary == ECO_BOUNDARY_NONE || registry_fits(driver->boundary, work->kind);
 }
 
+/* `meter` NULL: none of them. */
 static eco_status registry_mismatch(const char *meter, const eco_boundary *work, eco_error *err) {
-    return eco_error_set(err, ECO_E_BOUNDARY_MISMATCH, 0, "%s: does not see work on boundary %s %s",
-                         meter, eco_boundary_kind_name(work->kind), work->uuid);
+    return eco_error_set(err, ECO_E_BOUNDARY_MISMATCH, 0, "no %s%s here sees the work on %s%s%s",
+                         meter != NULL ? "device of " : "meter", meter != NULL ? meter : "",
+                         eco_boundary_kind_name(work->kind), work->uuid[0] != '\0' ? " " : "",
+                         work->uuid);
 }
 
 static void registry_describe(const eco_meter_driver *driver, const void *state,
@@ -189,7 +192,7 @@ eco_status eco_meter_open(const eco_meter_options *options, eco_meter **out, eco
         }
     }
     if (status == ECO_OK) {
-        return registry_mismatch("no meter here", &options->work, err);
+        return registry_mismatch(NULL, &options->work, err);
     }
     if (err != NULL) {
         *err = first;

@@ -213,7 +213,8 @@ static eco_status characterize_session(eco_session *session, eco_error *err) {
     if (session->meter == NULL) {
         return eco_error_set(err, ECO_E_UNSUPPORTED, 0, "%s", session->no_meter);
     }
-    session->sensor.idle_context_w = ecoi_idle_power(session->meter, 10);
+    bool settled = false;
+    session->sensor.idle_context_w = ecoi_idle_settled(session->meter, &settled);
     ECO_TRY(ecoi_arms_open(session, err));
     ecoi_idle_loaded(session);
     ecoi_session_say(session, "watching the sensor on one load step");

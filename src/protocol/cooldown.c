@@ -11,23 +11,28 @@
 
 static const double BAND_W = 6.0;
 static const double BAND_C = 5.0;
-static const double SETTLED_W = 2.0; /* two successive half-second means closer than this */
-enum { SETTLE_READS = 5, SETTLE_ROUNDS = 8 };
+static const double SETTLED_W = 2.0; /* two successive one-second means closer than this */
+enum { SETTLE_READS = 10, SETTLE_ROUNDS = 4 };
 static const int64_t STEP_NS = 20000000;
+
+eco_reading ecoi_idle_settled(eco_meter *meter, bool *settled) {
+    *settled = false;
+    eco_reading last = ecoi_idle_power(meter, SETTLE_READS);
+    for (int round = 0; round < SETTLE_ROUNDS && !*settled && !ecoi_session_interrupted();
+         round++) {
+        const eco_reading now = ecoi_idle_power(meter, SETTLE_READS);
+        *settled = eco_reading_present(last) && eco_reading_present(now) &&
+                   fabs(now.value - last.value) < SETTLED_W;
+        last = now;
+    }
+    return last;
+}
 
 void ecoi_idle_loaded(eco_session *session) {
     if (session->meter == NULL) {
         return;
     }
-    eco_reading last = ecoi_idle_power(session->meter, SETTLE_READS);
-    for (int round = 0;
-         round < SETTLE_ROUNDS && !session->idle_settled && !ecoi_session_interrupted(); round++) {
-        const eco_reading now = ecoi_idle_power(session->meter, SETTLE_READS);
-        session->idle_settled = eco_reading_present(last) && eco_reading_present(now) &&
-                                fabs(now.value - last.value) < SETTLED_W;
-        last = now;
-    }
-    session->sensor.idle_loaded_w = last;
+    session->sensor.idle_loaded_w = ecoi_idle_settled(session->meter, &session->idle_settled);
     eco_meter_sample sample;
     eco_meter_read(session->meter, ECO_READ_TEMP, &sample);
     session->idle_temp_c = sample.temp_c;
@@ -38,6 +43,9 @@ static bool in_band(const eco_session *session) {
     eco_reading temp_c;
     ecoi_sampler_latest(session->sampler, &power_w, &temp_c);
     const eco_reading idle_w = session->sensor.idle_loaded_w;
+    if (!eco_reading_present(power_w) && !eco_reading_present(temp_c)) {
+        return false; /* nothing to tell it by: the card rests until the cap */
+    }
     const bool power_ok = !eco_reading_present(idle_w) || !eco_reading_present(power_w) ||
                           power_w.value <= idle_w.value + BAND_W;
     const bool temp_ok = !eco_reading_present(session->idle_temp_c) ||

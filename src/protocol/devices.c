@@ -161,15 +161,21 @@ eco_status ecoi_devices_claim(eco_session *session, eco_error *err) {
         eco_meter_close(session->meter);
         session->meter = NULL;
     }
+    ecoi_devices_look(session);
     return ECO_OK;
 }
 
-void ecoi_devices_after(eco_session *session) {
-    if (session->meter == NULL) {
-        return;
-    }
+void ecoi_devices_look(eco_session *session) {
     eco_tenant first;
     eco_error ignored;
-    session->tenants_after_known =
-        eco_meter_tenants(session->meter, &first, 1, &session->tenants_after, &ignored) == ECO_OK;
+    size_t n = 0;
+    if (session->meter == NULL ||
+        eco_meter_tenants(session->meter, &first, 1, &n, &ignored) != ECO_OK) {
+        return;
+    }
+    if (!session->tenants_known) {
+        session->tenants_known = true;
+        session->tenants_open = n;
+    }
+    session->tenants_most = n > session->tenants_most ? n : session->tenants_most;
 }

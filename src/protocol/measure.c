@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CONTEXT_IDLE_READS = 10 };
-
 static eco_status prepare(eco_session *session, eco_error *err) {
     ECO_TRY(ecoi_resume_begin(session, err));
     ecoi_devices_scan(session);
@@ -27,7 +25,8 @@ static eco_status prepare(eco_session *session, eco_error *err) {
                          session->meter_info.energy_field != NULL
                              ? session->meter_info.energy_field
                              : "integrated power (no energy counter)");
-        session->sensor.idle_context_w = ecoi_idle_power(session->meter, CONTEXT_IDLE_READS);
+        bool settled = false;
+        session->sensor.idle_context_w = ecoi_idle_settled(session->meter, &settled);
     } else {
         ecoi_session_say(session, "no energy: %s", session->no_meter);
     }
@@ -104,6 +103,7 @@ static eco_status run_block(eco_session *session, uint32_t block, const uint32_t
     }
     ECO_TRY(ecoi_journal_block(session, block + 1, err)); /* before any report mentions it */
     session->blocks_finished = block + 1;
+    ecoi_devices_look(session);
     return ECO_OK;
 }
 
@@ -170,7 +170,7 @@ static eco_status measure(eco_session *session, eco_measure_result *result, eco_
     session->partial = status != ECO_OK;
     add_trouble(session, &session->fault);
     ecoi_resume_totals(session);
-    ecoi_devices_after(session);
+    ecoi_devices_look(session);
     result->partial = session->partial;
     result->fault = session->fault;
     const eco_status written = ecoi_output_write(session, result, err);

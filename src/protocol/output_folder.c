@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const ROOT = "ecocompute-out";
@@ -83,6 +84,32 @@ eco_status eco_output_choose(const char *wanted, bool force, eco_output *out, ec
             err, ECO_E_USAGE, 0,
             "--output-dir %s: holds a report already; choose another folder or give --force",
             wanted);
+    }
+    return ECO_OK;
+}
+
+eco_status eco_output_check(const eco_output *output, eco_error *err) {
+    char path[ECO_FOLDER_MAX];
+    snprintf(path, sizeof path, "%s", output->folder);
+    struct stat there;
+    while (stat(path, &there) != 0) { /* up to the nearest that exists */
+        if (errno != ENOENT) {
+            return eco_error_set(err, ECO_E_IO, errno, "%s: %s", path, strerror(errno));
+        }
+        char *slash = strrchr(path, '/');
+        if (slash == NULL) {
+            snprintf(path, sizeof path, ".");
+        } else if (slash == path) {
+            path[1] = '\0';
+        } else {
+            *slash = '\0';
+        }
+    }
+    if (!S_ISDIR(there.st_mode)) {
+        return eco_error_set(err, ECO_E_IO, ENOTDIR, "%s: is not a folder", path);
+    }
+    if (access(path, W_OK | X_OK) != 0) {
+        return eco_error_set(err, ECO_E_PERMISSION, errno, "%s: %s", path, strerror(errno));
     }
     return ECO_OK;
 }

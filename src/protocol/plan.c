@@ -7,6 +7,7 @@
 #include "core/rng.h"
 #include "core/str.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -117,6 +118,7 @@ void eco_plan_seconds(const eco_plan *plan, double *shortest_s, double *longest_
  * square each arm has stood once in each place. */
 void eco_plan_order(const eco_plan *plan, uint32_t *order) {
     const uint32_t n = plan->n_arms;
+    assert(n > 0);
     uint64_t state = plan->order_seed;
     uint32_t labels[ECO_ARMS_MAX] = {0};
     uint32_t shifts[ECO_ARMS_MAX] = {0};

@@ -14,6 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { PAIRED_1_BLOCKS = 5 };
+static const double PAIRED_1_WINDOW_S = 4.99; /* 5 s asked for, less the rounding of a tick */
+
 static void head(const eco_session *session, eco_report *r) {
     char now[ECO_UTC_MAX];
     ecoi_utc_iso(now);
@@ -174,9 +177,9 @@ static void environment(const eco_session *session, eco_report *r) {
         eco_report_set_integer(r, ECO_FIELD_EN_TENANTS_BEFORE, ECO_TOP,
                                (int64_t)session->devices[session->device].n_tenants);
     }
-    if (session->tenants_after_known) {
+    if (session->tenants_known) {
         eco_report_set_integer(r, ECO_FIELD_EN_TENANTS_AFTER, ECO_TOP,
-                               (int64_t)session->tenants_after);
+                               (int64_t)session->tenants_most);
     }
     siblings(session, r);
 }
@@ -247,6 +250,21 @@ static void traces(const eco_session *session, uint32_t arm, const char *const *
     }
 }
 
+/* The rules of profile paired-1 (docs/protocol.md). */
+static bool keeps_paired_1(const eco_session *session, uint32_t arm, const eco_report *report) {
+    const eco_arm_summary own = ecoi_arm_summary(session, arm);
+    const eco_arm_summary base = ecoi_arm_summary(session, 0);
+    bool keeps = arm != 0 && session->meter != NULL && session->plan->shuffle &&
+                 session->blocks_finished >= PAIRED_1_BLOCKS &&
+                 fmin(own.seconds_min, base.seconds_min) >= PAIRED_1_WINDOW_S &&
+                 own.counter_to_integral > 0.0 && base.counter_to_integral > 0.0;
+    for (eco_warning warning = 0; warning < ECO_WARNING_COUNT; warning++) {
+        keeps = keeps &&
+                !(eco_warning_at(warning)->invalidates && eco_report_has_warning(report, warning));
+    }
+    return keeps;
+}
+
 eco_report *ecoi_report_build(const eco_session *session, uint32_t arm,
                               const char *const *trace_sha256, const char *const *trace_files) {
     eco_report *report = eco_report_new();
@@ -264,5 +282,7 @@ eco_report *ecoi_report_build(const eco_session *session, uint32_t arm,
     traces(session, arm, trace_sha256, trace_files, report);
     ecoi_report_results(session, arm, report);
     ecoi_report_warnings(session, arm, report);
+    eco_report_set_string(report, ECO_FIELD_ME_PROFILE, ECO_TOP,
+                          keeps_paired_1(session, arm, report) ? "paired-1" : "none");
     return report;
 }

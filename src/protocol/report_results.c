@@ -335,7 +335,7 @@ static void explain(pair *p) {
         eco_report_set_string(r, ECO_FIELD_EX_WHY, ECO_TOP, text.data);
     }
     eco_text_free(&text);
-    if (own->n > 0) {
+    if (own->n > 0 && own->mj_per_token > 0.0) {
         eco_explain_advice(&p->bounds[p->n_arms - 1], arm_name(p, p->n_arms - 1), &text);
         eco_report_set_string(r, ECO_FIELD_EX_ADVICE, ECO_TOP, text.data);
     }

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double GAP_PERIODS = 10.0;
+static const double GAP_PERIODS = 5.0;
 static const double SAMPLE_PERIOD_S = 0.05;
 static const double SHORT_WINDOW_S = 1.95; /* 2 s asked for, less the rounding of a tick */
 static const double SHORT_WINDOW_TICKS = 19.5;
@@ -17,17 +17,21 @@ static const double DISAGREE = 0.05;
 static const double CLOCKS_MOVED = 0.05;
 static const double TOKENS_MIN = 10.0;
 
+/* Processes that came after our own context. Where we are not seen ourselves, in another process
+ * namespace, the count taken then holds us. */
+static bool newcomers(const eco_session *session) {
+    return session->tenants_known && session->tenants_most > session->tenants_open;
+}
+
 static void warn_device(const eco_session *session, eco_report *r) {
     const eco_device_record *device = &session->meter_info.device;
     const eco_idle_device *scanned =
         session->device >= 0 ? &session->devices[session->device] : NULL;
     char detail[160];
     const bool before = scanned != NULL && scanned->tenants_known && scanned->n_tenants > 0;
-    /* Seen from another process namespace this very process is one of those found after the run. */
-    const bool after = session->tenants_after_known && session->tenants_after > 1;
-    if (before || after) {
-        snprintf(detail, sizeof detail, "%zu before, %zu after", before ? scanned->n_tenants : 0,
-                 session->tenants_after_known ? session->tenants_after : 0);
+    if (before || newcomers(session)) {
+        snprintf(detail, sizeof detail, "%zu before, %zu with our own context, at most %zu later",
+                 before ? scanned->n_tenants : 0, session->tenants_open, session->tenants_most);
         eco_report_warn(r, ECO_WARNING_CONTENDED, detail);
     }
     if (eco_reading_present(device->persistence_enabled) &&
@@ -58,8 +62,15 @@ static void warn_device(const eco_session *session, eco_report *r) {
     if (session->meter != NULL && session->meter_info.energy_field == NULL) {
         eco_report_warn(r, ECO_WARNING_NO_COUNTER, NULL);
     }
-    if (session->meter != NULL && !session->idle_settled) {
+    if (session->meter != NULL && session->meter_info.power_field == NULL) {
+        eco_report_warn(r, ECO_WARNING_NO_CROSS_CHECK, NULL);
+    } else if (session->meter != NULL && !session->idle_settled) {
         eco_report_warn(r, ECO_WARNING_CONTEXT_IDLE, NULL);
+    }
+    if (session->totals.n_read_errors > 0) {
+        snprintf(detail, sizeof detail, "%llu of them",
+                 (unsigned long long)session->totals.n_read_errors);
+        eco_report_warn(r, ECO_WARNING_READ_ERRORS, detail);
     }
 }
 

@@ -104,9 +104,10 @@ typedef struct eco_session {
     bool idle_settled;
     eco_idle_device devices[ECO_SIBLINGS_MAX];
     uint32_t n_devices;
-    int32_t device; /* index of the measured one in devices, -1 = unknown */
-    size_t tenants_after;
-    bool tenants_after_known;
+    int32_t device;      /* index of the measured one in devices, -1 = unknown */
+    size_t tenants_open; /* others once our own context was there */
+    size_t tenants_most; /* the most seen later: after each block and at the end */
+    bool tenants_known;
     eco_session_arm arms[ECO_ARMS_MAX];
     bool all_resident;
     uint32_t blocks_finished;
@@ -123,7 +124,8 @@ typedef struct eco_session {
 void ecoi_devices_scan(eco_session *session); /* before the engine opens */
 ECO_NODISCARD eco_status ecoi_devices_claim(eco_session *session,
                                             eco_error *err); /* after: meter, boundary, tenants */
-void ecoi_devices_after(eco_session *session);
+/* Looks again who else uses the device; slow, so never inside a window. */
+void ecoi_devices_look(eco_session *session);
 eco_reading ecoi_idle_power(eco_meter *meter, uint32_t n_reads);
 
 /* arms.c */
@@ -137,6 +139,8 @@ ECO_NODISCARD eco_status ecoi_sensor_watch(eco_session *session, double seconds,
                                            eco_error *err);
 
 /* cooldown.c */
+/* Idle power from 0.1 s reads, until two successive one-second means lie close; the last of them. */
+eco_reading ecoi_idle_settled(eco_meter *meter, bool *settled);
 void ecoi_idle_loaded(
     eco_session *session); /* model-loaded idle, settled if it can; the sampler is not open yet */
 void ecoi_cooldown(eco_session *session, double *seconds, bool *reached);

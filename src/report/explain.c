@@ -32,7 +32,7 @@ static const char *bound_name(const eco_bound_input *input, const eco_bound *bou
     if (bound->launch_share > 0.0 && bound->bandwidth_share + bound->launch_share >= ACCOUNTED) {
         return bound->launch_share > bound->bandwidth_share ? "launch-bound" : "bandwidth-bound";
     }
-    return bound->launch_share > 0.5 ? "launch-bound" : "compute-bound";
+    return bound->launch_share > 0.5 ? "launch-bound" : "kernel-bound";
 }
 
 eco_bound eco_explain_bound(const eco_bound_input *input) {
@@ -72,7 +72,7 @@ void eco_explain_why(const eco_bound *baseline, const eco_bound *arm, const char
         ecoi_text_add_fixed(out, baseline->bandwidth_share * 100.0, 0);
         ecoi_text_addf(out, " %% of the probed bandwidth), %s is %s (", arm_name, arm->name);
         ecoi_text_add_fixed(out, arm->bandwidth_share * 100.0, 0);
-        ecoi_text_addf(out, " %%).");
+        ecoi_text_addf(out, " %% of it).");
     } else {
         ecoi_text_addf(out, ", %s is %s.", arm_name, arm->name);
     }
@@ -87,7 +87,7 @@ void eco_explain_advice(const eco_bound *arm, const char *arm_name, eco_text *ou
                          "change the result more than the format does"},
         {"bandwidth-bound",
          "is limited by memory traffic: fewer bytes a token is what saves energy here"},
-        {"compute-bound",
+        {"kernel-bound",
          "spends its time inside kernels beyond what its bytes and launches need, on "
          "instructions and latency: faster kernels would lower its energy"},
         {"power-capped", "reached the power limit: the result holds for this limit only"},

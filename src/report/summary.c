@@ -6,6 +6,7 @@
 #include "ecocompute/report.h"
 
 #include "core/str.h"
+#include "ecocompute/stats.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,6 +63,25 @@ static void add_arm(const eco_report *report, uint32_t i, eco_text *out) {
     ecoi_text_add_char(out, '\n');
 }
 
+/* No comparison: one arm's energy, or why there is none. */
+static void add_alone(const eco_report *report, const char *arm, const char *basis, eco_text *out) {
+    double mj = 0.0;
+    if (!eco_report_number(report, ECO_FIELD_RE_MJ, ECO_TOP, &mj)) {
+        ecoi_text_add_z(out, "energy: ");
+        add_text(out, basis);
+        ecoi_text_add_z(out, ". ");
+        add_field(out, report, ECO_FIELD_RE_NOTE, ECO_TOP, "");
+        ecoi_text_add_char(out, '\n');
+        return;
+    }
+    add_text(out, arm);
+    ecoi_text_add_z(out, " takes ");
+    ecoi_text_add_fixed(out, mj, 1);
+    ecoi_text_add_z(out, " mJ a token, ");
+    add_text(out, basis);
+    ecoi_text_add_z(out, "; nothing to compare it with.\n");
+}
+
 static void add_sentence(const eco_report *report, eco_text *out) {
     double delta = 0.0;
     double lo = 0.0;
@@ -69,11 +89,7 @@ static void add_sentence(const eco_report *report, eco_text *out) {
     const char *arm = text_or(report, ECO_FIELD_WL_PRECISION, ECO_TOP, "?");
     const char *basis = text_or(report, ECO_FIELD_RE_BASIS, ECO_TOP, "unavailable");
     if (!eco_report_number(report, ECO_FIELD_RE_DELTA, ECO_TOP, &delta)) {
-        ecoi_text_add_z(out, "energy: ");
-        add_text(out, basis);
-        ecoi_text_add_z(out, ". ");
-        add_field(out, report, ECO_FIELD_RE_NOTE, ECO_TOP, "");
-        ecoi_text_add_char(out, '\n');
+        add_alone(report, arm, basis, out);
         return;
     }
     int64_t n = 0;
@@ -108,29 +124,71 @@ static void add_sentence(const eco_report *report, eco_text *out) {
     ecoi_text_add_z(out, ".\n");
 }
 
+/* ln of the arm's tokens/s over the baseline's in the decode windows of one block. */
+static uint32_t speed_ratios(const eco_report *report, double *out, uint32_t capacity) {
+    uint32_t n = 0;
+    const uint32_t n_base = eco_report_array_size(report, ECO_FIELD_WI_TPS, ECO_AT1(0));
+    const uint32_t n_arm = eco_report_array_size(report, ECO_FIELD_WI_TPS, ECO_AT1(1));
+    for (uint32_t i = 0; i < n_base; i++) {
+        for (uint32_t j = 0; j < n_arm && n < capacity; j++) {
+            int64_t block = 0;
+            int64_t other = 0;
+            double base = 0.0;
+            double arm = 0.0;
+            if (eco_report_integer(report, ECO_FIELD_WI_BLOCK, ECO_AT2(0, i), &block) &&
+                block > 0 &&
+                eco_report_integer(report, ECO_FIELD_WI_BLOCK, ECO_AT2(1, j), &other) &&
+                block == other &&
+                eco_report_number(report, ECO_FIELD_WI_TPS, ECO_AT2(0, i), &base) &&
+                eco_report_number(report, ECO_FIELD_WI_TPS, ECO_AT2(1, j), &arm) && base > 0.0 &&
+                arm > 0.0) {
+                out[n++] = log(arm / base);
+            }
+        }
+    }
+    return n;
+}
+
 static void add_time_sentence(const eco_report *report, eco_text *out) {
     double delta = 0.0;
-    double base = 0.0;
-    double arm = 0.0;
-    const uint32_t n = eco_report_array_size(report, ECO_FIELD_AR_PRECISION, ECO_TOP);
-    if (eco_report_number(report, ECO_FIELD_RE_DELTA, ECO_TOP, &delta) || n < 2 ||
-        !eco_report_number(report, ECO_FIELD_AR_TPS, ECO_AT1(0), &base) ||
-        !eco_report_number(report, ECO_FIELD_AR_TPS, ECO_AT1(1), &arm) || base <= 0.0) {
+    double ratios[64];
+    if (eco_report_number(report, ECO_FIELD_RE_DELTA, ECO_TOP, &delta) ||
+        eco_report_array_size(report, ECO_FIELD_AR_PRECISION, ECO_TOP) < 2) {
+        return;
+    }
+    const eco_mean mean = eco_mean_of(ratios, speed_ratios(report, ratios, 64));
+    if (mean.n == 0) {
         return;
     }
     ecoi_text_add_z(out, "time only: ");
     add_field(out, report, ECO_FIELD_AR_PRECISION, ECO_AT1(1), "?");
     ecoi_text_add_z(out, " runs at ");
-    ecoi_text_add_fixed(out, arm / base, 2);
+    ecoi_text_add_fixed(out, exp(mean.mean), 2);
     ecoi_text_add_z(out, " times the speed of ");
     add_field(out, report, ECO_FIELD_AR_PRECISION, ECO_AT1(0), "?");
-    ecoi_text_add_z(out, ".\n");
+    ecoi_text_add_z(out, " (");
+    if (mean.n >= 2) {
+        ecoi_text_addf(out, "95 %% interval ");
+        ecoi_text_add_fixed(out, exp(mean.mean - mean.half_width), 2);
+        ecoi_text_addf(out, " to ");
+        ecoi_text_add_fixed(out, exp(mean.mean + mean.half_width), 2);
+        ecoi_text_addf(out, ", %u blocks).\n", mean.n);
+    } else {
+        ecoi_text_addf(out, "n = 1, spread unknown).\n");
+    }
 }
 
 static void add_why(const eco_report *report, eco_text *out) {
+    const char *why = text_or(report, ECO_FIELD_EX_WHY, ECO_TOP, NULL);
     const char *advice = text_or(report, ECO_FIELD_EX_ADVICE, ECO_TOP, NULL);
-    ecoi_text_add_z(out, "why: ");
-    add_field(out, report, ECO_FIELD_EX_WHY, ECO_TOP, "not known.");
+    if (why == NULL && advice == NULL) {
+        return;
+    }
+    ecoi_text_add_z(out, "why:");
+    if (why != NULL) {
+        ecoi_text_add_char(out, ' ');
+        add_text(out, why);
+    }
     if (advice != NULL) {
         ecoi_text_add_char(out, ' ');
         add_text(out, advice);

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-int64_t ecoi_now_ns(void);          /* CLOCK_MONOTONIC */
-int64_t ecoi_thread_cpu_ns(void);   /* CPU time of the calling thread */
+int64_t ecoi_now_ns(void);              /* CLOCK_MONOTONIC */
+int64_t ecoi_thread_cpu_ns(void);       /* CPU time of the calling thread */
 void ecoi_sleep_until_ns(int64_t t_ns); /* absolute, CLOCK_MONOTONIC; returns early on a signal */
 /* "2026-11-30T13:33:09.123456Z" (27 characters and NUL) and "20261130T133309Z" (16 and NUL). */
 enum { ECO_UTC_MAX = 32 };

@@ -36,7 +36,8 @@ static bool signal_set(int number, void (*handler)(int)) {
 
 bool eco_signals_install(void) {
     const bool stops = signal_set(SIGINT, on_stop) && signal_set(SIGTERM, on_stop);
-    return signal_set(SIGPIPE, SIG_IGN) && stops;
+    /* A closed pipe or a file-size limit is an error of that write, told by its errno. */
+    return signal_set(SIGPIPE, SIG_IGN) && signal_set(SIGXFSZ, SIG_IGN) && stops;
 }
 
 const volatile int *eco_interrupted(void) {
@@ -51,5 +52,6 @@ void ecoi_signals_reset(void) {
     (void)signal_set(SIGINT, SIG_DFL);
     (void)signal_set(SIGTERM, SIG_DFL);
     (void)signal_set(SIGPIPE, SIG_DFL);
+    (void)signal_set(SIGXFSZ, SIG_DFL);
     interrupted = 0;
 }

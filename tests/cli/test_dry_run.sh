@@ -74,6 +74,9 @@ jq -e '.protocol == "published" and .iterations == 4 and .warmup == 0 and .token
 run measure --dry-run --thermal-mode steady
 grep -q 'no cooldown, under load until steady or for 60.0 s, burn-in' stdout || fail "steady: $(grep ^blocks stdout)"
 
+run measure --dry-run --output-dir /dev/null/x
+is_status 1
+grep -q '^ecocompute: /dev/null/x: Not a directory$' stderr || fail "output folder: $(cat stderr)"
 # What is not usable is said, with the reason.
 unset LD_LIBRARY_PATH
 run measure --dry-run

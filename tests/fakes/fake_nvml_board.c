@@ -172,6 +172,7 @@ void board_setup(void) {
     for (int i = 0; i < FAKE_DEVICES; i++) {
         boards[i].physical = i;
         boards[i].shown_tick = -1.0;
+        boards[i].shown_mj = 0;
         boards[i].part_tick = -1.0;
         config_counter(&boards[i], &boards[i].config);
         config_sensor(&boards[i], &boards[i].config);
@@ -325,8 +326,13 @@ static unsigned long long board_counter_mj(struct board *board, double t_s) {
     if (config->counter == COUNTER_STEP && tick > change_tick) {
         j -= config->counter_j;
     }
+    /* The end of a load may reach the page late; a counter that has counted on meanwhile waits, it does not go back. Only
+     * the script's own reset or step may lower it, once. */
+    const bool may_fall = (config->counter == COUNTER_RESET || config->counter == COUNTER_STEP) &&
+                          tick > change_tick && board->shown_tick <= change_tick;
+    const unsigned long long mj = j > 0.0 ? (unsigned long long)(j * 1e3) : 0;
     board->shown_tick = tick;
-    board->shown_mj = j > 0.0 ? (unsigned long long)(j * 1e3) : 0;
+    board->shown_mj = mj < board->shown_mj && !may_fall ? board->shown_mj : mj;
     return board->shown_mj;
 }
 

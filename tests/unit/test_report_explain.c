@@ -38,10 +38,10 @@ static void bounds(void **state) {
 
     assert_string_equal(bound_of(card(2e9, 800.0, 10.0)), "bandwidth-bound"); /* 62 % */
     assert_string_equal(bound_of(card(2e9, 900.0, 10.0)),
-                        "compute-bound"); /* 56 %, rest unexplained */
-    assert_string_equal(bound_of(card(4e8, 400.0, 120.0)), "launch-bound");   /* 25 % and 60 % */
-    assert_string_equal(bound_of(card(4e7, 400.0, 120.0)), "launch-bound");   /* 2.5 % and 60 % */
-    assert_string_equal(bound_of(card(4e8, 1000.0, 120.0)), "compute-bound"); /* 10 % and 24 % */
+                        "kernel-bound"); /* 56 %, rest unexplained */
+    assert_string_equal(bound_of(card(4e8, 400.0, 120.0)), "launch-bound");  /* 25 % and 60 % */
+    assert_string_equal(bound_of(card(4e7, 400.0, 120.0)), "launch-bound");  /* 2.5 % and 60 % */
+    assert_string_equal(bound_of(card(4e8, 1000.0, 120.0)), "kernel-bound"); /* 10 % and 24 % */
 }
 
 static void limits_come_first(void **state) {
@@ -74,13 +74,13 @@ static void energy_below_what_the_bytes_need(void **state) {
 static void sentences(void **state) {
     (void)state;
     const eco_bound base = {.name = "bandwidth-bound", .bandwidth_share = 0.62};
-    eco_bound arm = {.name = "compute-bound", .bandwidth_share = 0.21};
+    eco_bound arm = {.name = "kernel-bound", .bandwidth_share = 0.21};
     eco_text text = {0};
     eco_explain_why(&base, &arm, "FP16", "NF4", -42.197, 0.329, 0.875, 0.661, &text);
     assert_string_equal(
         text.data, "NF4 reads 67 % fewer bytes a token than FP16, takes 12 % less time and draws "
                    "34 % less power: energy falls by 42.2 %. FP16 is bandwidth-bound (62 % of the "
-                   "probed bandwidth), NF4 is compute-bound (21 %).");
+                   "probed bandwidth), NF4 is kernel-bound (21 % of it).");
     eco_text_free(&text);
     arm.bandwidth_share = 0.0;
     eco_explain_why(&base, &arm, "FP16", "NF4", 6.04, 0.5, 1.3, 1.02, &text);
@@ -88,7 +88,7 @@ static void sentences(void **state) {
         text.data,
         "NF4 reads 50 % fewer bytes a token than FP16, takes 30 % more time and draws 2 % "
         "more power: energy rises by 6.0 %. FP16 is bandwidth-bound, NF4 is "
-        "compute-bound.");
+        "kernel-bound.");
     eco_text_free(&text);
 }
 
@@ -97,7 +97,7 @@ static void advice(void **state) {
     static const struct {
         const char *bound, *word;
     } rows[] = {{"launch-bound", "between kernels"}, {"bandwidth-bound", "fewer bytes"},
-                {"compute-bound", "faster kernels"}, {"power-capped", "power limit"},
+                {"kernel-bound", "faster kernels"},  {"power-capped", "power limit"},
                 {"throttled", "cool the card"},      {"unknown", "not known"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const eco_bound arm = {.name = rows[i].bound};

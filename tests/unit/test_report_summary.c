@@ -50,7 +50,7 @@ static void measured_pair(void **state) {
     (void)state;
     eco_report *r = start();
     add_arm(r, 0, "FP16", 396.04, 2.76, 1237.43, 490.08, "bandwidth-bound");
-    add_arm(r, 1, "NF4", 229.29, 3.37, 1419.39, 325.46, "compute-bound");
+    add_arm(r, 1, "NF4", 229.29, 3.37, 1419.39, 325.46, "kernel-bound");
     eco_report_set_number(r, ECO_FIELD_RE_DELTA, ECO_TOP, -42.104);
     eco_report_set_string(r, ECO_FIELD_RE_BASIS, ECO_TOP, "measured");
     eco_report_set_string(r, ECO_FIELD_RE_VERDICT, ECO_TOP, "saves");
@@ -64,7 +64,7 @@ static void measured_pair(void **state) {
     expect(
         r, HEAD
         "  FP16             396.0         2.8      1237.4     490.1  bandwidth-bound\n"
-        "  NF4              229.3         3.4      1419.4     325.5  compute-bound\n"
+        "  NF4              229.3         3.4      1419.4     325.5  kernel-bound\n"
         "NF4 lowers energy per token: -42.10 % against FP16 (95 % interval -42.59 to -41.62 %, 3 "
         "blocks; timing and sensor ±0.98 %), measured. Verdict: saves.\n"
         "why: Because. Do so.\n"
@@ -77,16 +77,32 @@ static void one_block(void **state) {
     (void)state;
     eco_report *r = start();
     add_arm(r, 0, "FP16", 300.0, 0.0, 1000.0, 300.0, "bandwidth-bound");
-    add_arm(r, 1, "NF4", 330.0, 0.0, 1000.0, 330.0, "compute-bound");
+    add_arm(r, 1, "NF4", 330.0, 0.0, 1000.0, 330.0, "kernel-bound");
     eco_report_set_number(r, ECO_FIELD_RE_DELTA, ECO_TOP, 10.0);
     eco_report_set_string(r, ECO_FIELD_RE_BASIS, ECO_TOP, "measured");
     eco_report_set_string(r, ECO_FIELD_RE_VERDICT, ECO_TOP, "inconclusive");
     eco_report_set_integer(r, ECO_FIELD_UN_N, ECO_TOP, 1);
     expect(r, HEAD "  FP16             300.0           -      1000.0     300.0  bandwidth-bound\n"
-                   "  NF4              330.0           -      1000.0     330.0  compute-bound\n"
+                   "  NF4              330.0           -      1000.0     330.0  kernel-bound\n"
                    "NF4 raises energy per token: +10.00 % against FP16 (n = 1, spread unknown), "
-                   "measured. Verdict: inconclusive.\n"
-                   "why: not known.\n");
+                   "measured. Verdict: inconclusive.\n");
+    eco_report_free(r);
+}
+
+static void add_speed(eco_report *r, uint32_t arm, uint32_t window, double tokens_per_s) {
+    eco_report_set_integer(r, ECO_FIELD_WI_BLOCK, ECO_AT2(arm, window), (int64_t)window + 1);
+    eco_report_set_number(r, ECO_FIELD_WI_TPS, ECO_AT2(arm, window), tokens_per_s);
+}
+
+static void one_arm(void **state) {
+    (void)state;
+    eco_report *r = start();
+    add_arm(r, 0, "FP16", 300.0, 0.0, 1000.0, 300.0, "bandwidth-bound");
+    eco_report_set_string(r, ECO_FIELD_WL_PRECISION, ECO_TOP, "FP16");
+    eco_report_set_number(r, ECO_FIELD_RE_MJ, ECO_TOP, 300.04);
+    eco_report_set_string(r, ECO_FIELD_RE_BASIS, ECO_TOP, "measured");
+    expect(r, HEAD "  FP16             300.0           -      1000.0     300.0  bandwidth-bound\n"
+                   "FP16 takes 300.0 mJ a token, measured; nothing to compare it with.\n");
     eco_report_free(r);
 }
 
@@ -98,16 +114,20 @@ static void time_only(void **state) {
     eco_report_set_string(r, ECO_FIELD_RE_BASIS, ECO_TOP, "unavailable");
     eco_report_set_string(r, ECO_FIELD_RE_NOTE, ECO_TOP, "no meter here");
     eco_report_set_null(r, ECO_FIELD_RE_DELTA, ECO_TOP);
+    add_speed(r, 0, 0, 8.0); /* ratios 3/2 and 4/3: geometric mean sqrt 2 */
+    add_speed(r, 0, 1, 9.0);
+    add_speed(r, 1, 0, 12.0);
+    add_speed(r, 1, 1, 12.0);
     expect(r, HEAD "  FP16                 -           -         8.0         -  unknown\n"
                    "  NF4                  -           -        12.0         -  unknown\n"
                    "energy: unavailable. no meter here\n"
-                   "time only: NF4 runs at 1.50 times the speed of FP16.\n"
-                   "why: not known.\n");
+                   "time only: NF4 runs at 1.41 times the speed of FP16 (95 % interval 0.67 to "
+                   "2.99, 2 blocks).\n");
     eco_report_free(r);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(measured_pair), cmocka_unit_test(one_block),
-                                       cmocka_unit_test(time_only)};
+                                       cmocka_unit_test(one_arm), cmocka_unit_test(time_only)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
