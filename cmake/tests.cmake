@@ -149,7 +149,8 @@ if(TARGET ecocompute)
     eco_add_scripts(fault 300 ON)
     eco_add_scripts(valgrind 600 ON)
     # What quickstart.sh leaves to CI, to stay within its five minutes.
-    foreach(name lab_test_f_signals lab_test_g_faults kernels_check_ptxas)
+    foreach(name lab_test_f_signals lab_test_g_faults kernels_check_ptxas
+            fault_test_sweep_short valgrind_test_memcheck)
         if(TEST ${name})
             get_property(eco_labels TEST ${name} PROPERTY LABELS)
             set_property(TEST ${name} PROPERTY LABELS ${eco_labels} long)

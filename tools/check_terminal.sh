@@ -6,7 +6,7 @@
 set -euo pipefail
 
 cd "${1:-$(dirname "$0")/..}"
-found=$(grep -nE '(^|[^a-z_])(v?f?printf|f?puts|f?putc|putchar|fwrite|dprintf|perror|psignal)\(' cli/*.c |
+found=$(grep -HnE '(^|[^a-z_])(v?f?printf|f?puts|f?putc|putchar|fwrite|dprintf|perror|psignal)\(' cli/*.c |
     grep -vE '^cli/cli\.c:|fprintf\(stream, ' || true)
 if [ -n "$found" ]; then
     echo "check_terminal: not through cli_out or cli_err:" >&2

@@ -34,9 +34,12 @@ for target in "${targets[@]}"; do
     log=$build/$target.log
     mkdir -p "$found"
     options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$build/findings/$target-")
-    if [ "$target" = report ]; then
-        options+=(-dict="$build/report.dict" -max_len=65536)
-    fi
+    case $target in
+    report) options+=(-dict="$build/report.dict" -max_len=65536) ;;
+    resume) options+=(-max_len=16384) ;;
+    num) options+=(-max_len=512) ;;
+    names) options+=(-max_len=160) ;;
+    esac
     findings=0
     "$build/fuzz/fuzz_$target" "${options[@]}" "$found" "tests/fuzz/corpus/$target" >"$log" 2>&1 || findings=1
     n=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")

@@ -14,9 +14,11 @@
 static const int64_t POLL_NS = 200000; /* between polls of a counter that costs little */
 static const int64_t CHEAP_NS = 50000;
 static const int64_t SHARP_NS = 3000000;
-static const int64_t DOUBT_NS = 500000;     /* ticks are not even to less */
-static const double TICK_SLACK = 0.98;      /* a period is seen to a percent or so */
-static const int64_t SEEK_NS = 3000000000;  /* patience with the ticks after the start */
+static const int64_t DOUBT_NS = 500000; /* ticks are not even to less */
+static const double TICK_SLACK = 0.98;  /* a period is seen to a percent or so */
+static const int64_t SEEK_AFTER_NS =
+    50000000;                              /* a short command's end is not kept waiting by a read */
+static const int64_t SEEK_NS = 3000000000; /* patience with the ticks after the start */
 static const int64_t CLOSE_NS = 5000000000; /* and with the tick after the end */
 static const int64_t SECOND_NS = 1000000000;
 
@@ -148,13 +150,12 @@ static bool poll_counter(eco_watched *w, int64_t *tick_ns, int64_t *half_width_n
 }
 
 /* Looks for two ticks in a row after the start, so that the period and with it the tick before the start are known. A
- * tick whose instant is not known well, because this thread was kept off its core, serves only after a second. */
+ * tick whose instant is not known well, because this thread was kept off its core, does not serve. */
 static void seek_ticks(eco_watched *w, int64_t start_ns) {
     int64_t tick_ns = 0;
     int64_t half_width_ns = 0;
     if (poll_counter(w, &tick_ns, &half_width_ns)) {
-        const bool sharp = half_width_ns <= SHARP_NS || half_width_ns <= w->cost_ns ||
-                           w->last_ns - start_ns > SECOND_NS;
+        const bool sharp = half_width_ns <= SHARP_NS || half_width_ns <= w->cost_ns;
         if (w->first_tick_ns != 0 && sharp) {
             period_seen(w, tick_ns - w->first_tick_ns, tick_ns - w->first_tick_ns);
             w->seeking = false;
@@ -185,6 +186,9 @@ static void read_channel(eco_command_watch *watch, eco_command_run *run) {
 /* Seeks ticks where they are still wanted; returns when to look again. */
 static int64_t seek_all(eco_command_watch *watch, int64_t start_ns, int64_t due_ns) {
     int64_t until_ns = due_ns;
+    if (ecoi_now_ns() - start_ns < SEEK_AFTER_NS) {
+        return start_ns + SEEK_AFTER_NS < due_ns ? start_ns + SEEK_AFTER_NS : due_ns;
+    }
     for (uint32_t i = 0; i < watch->n_meters; i++) {
         eco_watched *w = &watch->meters[i];
         if (!w->seeking) {
@@ -348,14 +352,10 @@ static eco_reading per_token(eco_reading energy_j, bool has_tokens, uint64_t tok
     return eco_reading_of(energy_j.value * 1e3 / (double)tokens);
 }
 
-/* The last tick at or before before_ns. *doubt_ns: what the instant may be wrong by, a whole period where a tick and
- * before_ns fall together. */
+/* The last tick at or before before_ns; ticks were seen. *doubt_ns: what the instant may be wrong by, a whole period
+ * where a tick and before_ns fall together. */
 static int64_t open_tick_ns(const eco_watched *w, int64_t *doubt_ns) {
     *doubt_ns = w->first_half_width_ns;
-    if (w->first_tick_ns == 0 || w->period_ns <= 0) {
-        *doubt_ns = CLOSE_NS; /* no tick was seen at all: anything is possible */
-        return w->before_ns;
-    }
     const int64_t since_ns = w->first_tick_ns - w->before_ns;
     const int64_t n = since_ns > 0 ? (since_ns + w->period_ns - 1) / w->period_ns : 1;
     const int64_t open_ns = w->first_tick_ns - n * w->period_ns;
@@ -375,6 +375,9 @@ static eco_run_energy counter_energy(const eco_watched *w, const eco_command_run
     if (!eco_reading_present(w->before_j) || !eco_reading_present(w->close_j)) {
         const bool frozen = eco_reading_present(w->before_j) && w->n_close_reads > 0;
         return no_energy(ECO_ABSENT_FAILED, frozen ? "counter_frozen" : "unreadable");
+    }
+    if (w->first_tick_ns == 0 || w->period_ns <= 0) {
+        return no_energy(ECO_ABSENT_FAILED, "sample_gap"); /* this thread was kept off its core */
     }
     eco_run_energy out = no_energy(ECO_ABSENT_FAILED, "");
     int64_t doubt_ns = 0;

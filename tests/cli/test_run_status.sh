@@ -118,7 +118,7 @@ interrupt() {
         and ([.warnings[].code] | index("partial") != null)' stdout >/dev/null || fail "SIG$signal: $(cat stdout)"
 }
 interrupt TERM 143
-# A background job of a script ignores SIGINT from its birth; env gives the default back.
+interrupt INT 130
 "$ECOCOMPUTE" run --help >help
 for word in ECOCOMPUTE_MARKER_FD 125 126 127 "Example:"; do
     grep -q "$word" help || fail "run --help does not tell $word"

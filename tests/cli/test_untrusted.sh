@@ -111,4 +111,21 @@ for file in named/pipe.csv named/zero.csv named/folder.csv; do
     timeout 10 "$ECOCOMPUTE" validate "$file" >stdout 2>stderr </dev/null || rc=$?
     [ "$rc" -eq 1 ] || fail "$file as a report: status $rc"
 done
+
+# ---- driver libraries, as root: none from where somebody else could have put it
+if [ "$(id -u)" -eq 0 ]; then
+    cp -r "$FAKES" planted
+    chmod 777 planted
+    LD_LIBRARY_PATH=$DIR/planted run meters
+    is_status 0
+    holds stdout 'other users may write it'
+    chmod 755 planted
+    LD_LIBRARY_PATH=planted run meters
+    is_status 0
+    holds stdout 'relative folder'
+    LD_LIBRARY_PATH=$DIR/planted run meters
+    is_status 0
+    holds stdout 'nvml: NVIDIA GPU'
+    grep -A 3 '^nvml:' stdout | grep -q '  usable:' || fail "a proper folder is refused: $(cat stdout)"
+fi
 finish

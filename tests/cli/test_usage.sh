@@ -51,7 +51,6 @@ done
 refused "--profile dataset-eligible is not in this version" validate --profile dataset-eligible x.json
 refused "--profile: unknown profile 'paired', did you mean 'paired-1'?" validate --profile paired x.json
 refused "--profile: unknown profile 'zzzzzzzzzzzz'; expected v1.1-core or paired-1" validate --profile zzzzzzzzzzzz x.json
-refused "--watch is not in this version" meters --watch
 refused "--engine openai is not in this version" measure --engine openai
 refused "--weights real is not in this version" measure --weights real
 refused "--protocol: 'publish' is not known; expected paired or published" measure --protocol publish

@@ -74,8 +74,7 @@ resign() {
         mv "$copy/new" "$copy/energy.json"
     done
 }
-altered digit 'power_trace.files\[0\].sha256' \
-    "awk -F , -v OFS=, 'NR == 20 { \$2 += 0.001 } { print }' good/power_trace_nf4.csv >\"\$copy/power_trace_nf4.csv\""
+altered digit 'power_trace.files\[0\].sha256' "sed -i '20{s/^7/8/;t;s/^[0-9]/7/}' \"\$copy/power_trace_nf4.csv\""
 altered line 'power_trace.files\[0\].sha256' "sed -i 20d \"\$copy/power_trace_nf4.csv\""
 altered swapped 'power_trace.files\[0\].sha256' "cp good/power_trace_fp16.csv \"\$copy/power_trace_nf4.csv\""
 altered missing 'power_trace.files\[1\].file' "rm \"\$copy/power_trace_fp16.csv\""

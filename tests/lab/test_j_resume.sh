@@ -11,9 +11,13 @@ here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=tests/lab/lib_journal.sh
 . "$here/lib_journal.sh"
 
-lab_script plain.script </dev/null
+# No counter: these runs are not about it, and its ticks suffer first on a crowded machine.
+lab_script plain.script <<'S'
+counter none
+S
 lab_script other.script <<'S'
 devices 2
+counter none
 S
 options=(--quick --blocks 2)
 
@@ -114,6 +118,15 @@ lab_is asked '[.trials.arms[].windows[] | select(.block == 0)] | length' 4
 # Block 2 comes after block 1 on the clock of the first process.
 lab_is dead '. as $r | [$r.trials.arms[].windows[] | select(.block == 2) | .t_open_s] | min >
         ([$r.trials.arms[].windows[] | select(.block == 1) | .t_close_s] | max)' true
+
+# ---- killed between the traces and the report: the traces are longer, and the report follows from their beginning
+cp -r dead grown
+tail -n 3 grown/power_trace_nf4.csv >grown.tail
+cat grown.tail >>grown/power_trace_nf4.csv
+lab_valid grown
+sed -i '20{s/^[0-9]/9/}' grown/power_trace_nf4.csv
+"$ECOCOMPUTE" validate --recompute grown/energy.json >grown.check 2>&1 && lab_fail "grown: a changed row was taken"
+grep -q 'power_trace.files\[0\].sha256' grown.check || lab_fail "grown: $(cat grown.check)"
 
 # ---- nothing left to do
 cp -r dead dead.after

@@ -77,8 +77,8 @@ static void wrong_lines(void **state) {
         "ecocompute:tokens 9999999999999\n",
         " ecocompute:tokens 1\n",
         "ecocompute:stop a\n",
-        "ecocompute:begin "
-        "0123456789012345678901234567890123456789012345678901234567890123\n",
+        ("ecocompute:begin "
+         "0123456789012345678901234567890123456789012345678901234567890123\n"),
         "ecocompute:begin \xff\n",
         "ecocompute:tokens 1 2\n"};
     eco_markers m = {0};

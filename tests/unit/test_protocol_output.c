@@ -121,11 +121,54 @@ static void unusable(void **state) {
     assert_int_not_equal(eco_output_prepare(&output, NULL), ECO_OK);
 }
 
+static void expect_latest(const char *name) {
+    char link[128] = {0};
+    const ssize_t length = readlink("ecocompute-out/latest", link, sizeof link - 1);
+    assert_string_equal(length > 0 ? link : "", name);
+}
+
+/* The link is there from the beginning, so that a killed run is found; one that came to nothing gives it back. */
+static void found_again(void **state) {
+    (void)state;
+    eco_output killed;
+    eco_output nothing;
+    eco_output found;
+    eco_error err = {0};
+    assert_int_equal(eco_output_resume(NULL, &found, &err), ECO_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "ecocompute-out/latest"));
+    ASSERT_OK(eco_output_choose(NULL, false, &killed, &err), &err);
+    ASSERT_OK(eco_output_prepare(&killed, &err), &err);
+    expect_latest(killed.run_id);
+    assert_int_equal(eco_output_resume(NULL, &found, &err), ECO_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "holds no journal"));
+    char file[ECO_FOLDER_MAX + 16];
+    (void)snprintf(file, sizeof file, "%s/journal", killed.folder);
+    touch(file);
+    ASSERT_OK(eco_output_choose(NULL, false, &nothing, &err), &err);
+    ASSERT_OK(eco_output_prepare(&nothing, &err), &err);
+    expect_latest(nothing.run_id);
+    eco_output_abandon(&nothing);
+    expect_latest(killed.run_id);
+    ASSERT_OK(eco_output_resume(NULL, &found, &err), &err);
+    assert_string_equal(found.folder, killed.folder);
+    assert_string_equal(found.run_id, killed.run_id);
+    /* By name; the run had none of its own yet, so it gets one. */
+    ASSERT_OK(eco_output_resume(killed.folder, &found, &err), &err);
+    assert_false(found.own);
+    assert_true(strlen(found.run_id) > 10);
+    assert_int_equal(eco_output_choose(killed.folder, false, &found, &err), ECO_E_USAGE);
+    assert_non_null(strstr(err.message, "--resume"));
+    ASSERT_OK(eco_output_choose(killed.folder, true, &found, &err), &err);
+    eco_output_abandon(&killed); /* not empty: it stays, and so does the link */
+    expect_latest(killed.run_id);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(own_folder, enter, leave),
         cmocka_unit_test_setup_teardown(abandoned, enter, leave),
         cmocka_unit_test_setup_teardown(refused_when_used, enter, leave),
+        cmocka_unit_test_setup_teardown(found_again, enter, leave),
         cmocka_unit_test_setup_teardown(unusable, enter, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
