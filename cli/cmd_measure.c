@@ -490,11 +490,12 @@ static bool devices_ready(bool print) {
     for (size_t i = 0; i < eco_meter_count(); i++) {
         eco_meter_status status;
         eco_meter_probe(i, &status);
-        for (uint32_t d = 0; status.usable && d < status.n_devices; d++) {
+        for (uint32_t d = 0;
+             status.usable && status.boundary == ECO_BOUNDARY_GPU && d < status.n_devices; d++) {
             char line[2 * ECO_ERROR_MESSAGE_MAX];
             ready |= device_ready(i, d, line, sizeof line);
             if (print) {
-                printf("check: %s\n", line);
+                cli_out("check: %s\n", line);
             }
         }
     }
@@ -532,7 +533,10 @@ static void print_plan_json(const machine *found, bool on_gpu, const eco_plan *p
     cli_json_field("meter", found->meter.name, false);
     cli_out("\"meter_usable\": %s, ", found->metered ? "true" : "false");
     cli_json_field("meter_reason", found->meter.reason, false);
-    cli_json_field("energy", !on_gpu || !found->gpu_meter || devices_ready(false) ? energy_word(found) : "unavailable", false);
+    cli_json_field("energy",
+                   !on_gpu || !found->gpu_meter || devices_ready(false) ? energy_word(found)
+                                                                        : "unavailable",
+                   false);
     cli_out("\n  ");
     cli_json_field("model", plan->shape->name, false);
     cli_out("\"prompt_tokens\": %u, \"tokens\": %u, \"blocks\": %u, ", plan->n_prompt,

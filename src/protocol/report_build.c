@@ -14,9 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PAIRED_1_BLOCKS = 5 };
-static const double PAIRED_1_WINDOW_S = 4.99; /* 5 s asked for, less the rounding of a tick */
-
 static void head(const eco_session *session, eco_report *r) {
     char now[ECO_UTC_MAX];
     ecoi_utc_iso(now);
@@ -250,19 +247,20 @@ static void traces(const eco_session *session, uint32_t arm, const char *const *
     }
 }
 
-/* The rules of profile paired-1 (docs/protocol.md). */
-static bool keeps_paired_1(const eco_session *session, uint32_t arm, const eco_report *report) {
-    const eco_arm_summary own = ecoi_arm_summary(session, arm);
-    const eco_arm_summary base = ecoi_arm_summary(session, 0);
-    bool keeps = arm != 0 && session->meter != NULL && session->plan->shuffle &&
-                 session->blocks_finished >= PAIRED_1_BLOCKS &&
-                 fmin(own.seconds_min, base.seconds_min) >= PAIRED_1_WINDOW_S &&
-                 own.counter_to_integral > 0.0 && base.counter_to_integral > 0.0;
-    for (eco_warning warning = 0; warning < ECO_WARNING_COUNT; warning++) {
-        keeps = keeps &&
-                !(eco_warning_at(warning)->invalidates && eco_report_has_warning(report, warning));
+/* The first profile whose every rule the finished report keeps. */
+static const char *profile_kept(const eco_report *report) {
+    const char *kept = "none";
+    for (size_t i = 0; eco_profile_name(i) != NULL; i++) {
+        eco_findings findings = {0};
+        const bool known = eco_report_check_profile(report, eco_profile_name(i), &findings);
+        const bool keeps = known && findings.n == 0 && !findings.lines.failed;
+        eco_findings_free(&findings);
+        if (keeps) {
+            kept = eco_profile_name(i);
+            break;
+        }
     }
-    return keeps;
+    return kept;
 }
 
 eco_report *ecoi_report_build(const eco_session *session, uint32_t arm,
@@ -282,7 +280,6 @@ eco_report *ecoi_report_build(const eco_session *session, uint32_t arm,
     traces(session, arm, trace_sha256, trace_files, report);
     ecoi_report_results(session, arm, report);
     ecoi_report_warnings(session, arm, report);
-    eco_report_set_string(report, ECO_FIELD_ME_PROFILE, ECO_TOP,
-                          keeps_paired_1(session, arm, report) ? "paired-1" : "none");
+    eco_report_set_string(report, ECO_FIELD_ME_PROFILE, ECO_TOP, profile_kept(report));
     return report;
 }

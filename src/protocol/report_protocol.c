@@ -63,7 +63,6 @@ void ecoi_report_protocol(const eco_session *session, uint32_t arm, eco_report *
         eco_report_set_number(r, ECO_FIELD_ME_WINDOW_S, ECO_TOP, plan->window_s);
     }
     eco_report_set_string(r, ECO_FIELD_ME_PROTOCOL, ECO_TOP, published ? "published" : "paired");
-    eco_report_set_string(r, ECO_FIELD_ME_PROFILE, ECO_TOP, published ? "v1.1-core" : "paired-1");
 }
 
 typedef struct temperatures {
