@@ -65,7 +65,7 @@ wait
 [ ! -s force_me.err ] || fail "--quiet said: $(cat force_me.err)"
 tail -n 1 force_me.out | grep -qx 'files: force_me/energy.json force_me/power_trace_fp16.csv' ||
     fail "last line: $(tail -n 1 force_me.out)"
-[ "$(find force_me -type f | sort | tr '\n' ' ')" = "force_me/energy.json force_me/power_trace_fp16.csv " ] ||
+[ "$(find force_me -type f | sort | tr '\n' ' ')" = "force_me/energy.json force_me/journal force_me/power_trace_fp16.csv " ] ||
     fail "files: $(ls -A force_me)"
 
 [ "$(find both/ecocompute-out -name energy.json -type f | wc -l)" -eq 2 ] || fail "two runs, folders: $(find both)"
