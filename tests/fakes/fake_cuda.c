@@ -328,7 +328,6 @@ int cuDevicePrimaryCtxRetain(struct context **context, int device) {
 
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuDevicePrimaryCtxRelease_v2(int device) {
-    FAKE_CALL();
     if (!known(device) || contexts[visible[device]].n_retained == 0) {
         return E_CONTEXT;
     }
@@ -339,7 +338,7 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
     if (last) {
         fake_queue_close(board, fake_board_number(board, "idle_bare_w", 78));
     }
-    return 0;
+    FAKE_CALL_AFTER(0);
 }
 
 int cuCtxSetCurrent(struct context *context);
@@ -437,7 +436,6 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
 
 int cuMemFree_v2(uint64_t address);
 int cuMemFree_v2(uint64_t address) {
-    FAKE_CALL();
     if (fake_current == NULL) {
         return E_CONTEXT;
     }
@@ -452,7 +450,7 @@ int cuMemFree_v2(uint64_t address) {
         }
     }
     (void)pthread_mutex_unlock(&fake_lock);
-    return code;
+    FAKE_CALL_AFTER(code);
 }
 
 int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags);
@@ -469,9 +467,8 @@ int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
 
 int cuMemFreeHost(void *memory);
 int cuMemFreeHost(void *memory) {
-    FAKE_CALL();
     free(memory);
-    return 0;
+    FAKE_CALL_AFTER(0);
 }
 
 int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned flags);
@@ -558,10 +555,9 @@ int cuModuleLoadDataEx(struct module **module, const void *image, unsigned n_opt
 
 int cuModuleUnload(struct module *module);
 int cuModuleUnload(struct module *module) {
-    FAKE_CALL();
     free(module->text);
     free(module);
-    return 0;
+    FAKE_CALL_AFTER(0);
 }
 
 /* There only when the PTX text has the entry and the host build has the kernel. */

@@ -40,6 +40,14 @@ extern pthread_mutex_t fake_lock;
         }                                               \
     } while (0)
 
+/* What gives something back has done so when it answers, as in the driver, whose such calls may tell
+ * of earlier failures: else the program could not but leak. */
+#define FAKE_CALL_AFTER(code)                                        \
+    do {                                                             \
+        const int fake_code = (code);                                \
+        return fake_code != 0 ? fake_code : fake_call_fault("cuda"); \
+    } while (0)
+
 /* A number of the script, its value for one board first. */
 double fake_board_number(uint32_t board, const char *key, double otherwise);
 bool fake_scripted_compute(void);

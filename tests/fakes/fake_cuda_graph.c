@@ -66,11 +66,22 @@ int cuStreamCreate(struct stream **stream, unsigned flags) {
     return 0;
 }
 
+static void graph_free(struct graph *graph) {
+    if (graph == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        free(graph->nodes[i].args);
+    }
+    free(graph->nodes);
+    free(graph);
+}
+
 int cuStreamDestroy_v2(struct stream *stream);
 int cuStreamDestroy_v2(struct stream *stream) {
-    FAKE_CALL();
+    graph_free(stream->recording); /* its capture was never ended */
     free(stream);
-    return 0;
+    FAKE_CALL_AFTER(0);
 }
 
 int cuStreamSynchronize(struct stream *stream);
@@ -89,13 +100,8 @@ int cuStreamSynchronize(struct stream *stream) {
 
 int cuGraphDestroy(struct graph *graph);
 int cuGraphDestroy(struct graph *graph) {
-    FAKE_CALL();
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        free(graph->nodes[i].args);
-    }
-    free(graph->nodes);
-    free(graph);
-    return 0;
+    graph_free(graph);
+    FAKE_CALL_AFTER(0);
 }
 
 int cuStreamBeginCapture_v2(struct stream *stream, int mode);
@@ -183,7 +189,7 @@ int cuGraphInstantiateWithFlags(struct graph **exec, struct graph *graph,
     }
     for (size_t i = 0; i < graph->n_nodes; i++) {
         if (!add_node(*exec, &graph->nodes[i])) {
-            (void)cuGraphDestroy(*exec);
+            graph_free(*exec);
             *exec = NULL;
             return E_MEMORY;
         }
@@ -193,8 +199,8 @@ int cuGraphInstantiateWithFlags(struct graph **exec, struct graph *graph,
 
 int cuGraphExecDestroy(struct graph *exec);
 int cuGraphExecDestroy(struct graph *exec) {
-    FAKE_CALL();
-    return cuGraphDestroy(exec);
+    graph_free(exec);
+    FAKE_CALL_AFTER(0);
 }
 
 /* What a graph is, by the names in it; and the counter its last kernel advances, which is that
@@ -297,7 +303,6 @@ int cuEventSynchronize(struct event *event) {
 
 int cuEventDestroy_v2(struct event *event);
 int cuEventDestroy_v2(struct event *event) {
-    FAKE_CALL();
     free(event);
-    return 0;
+    FAKE_CALL_AFTER(0);
 }

@@ -190,3 +190,17 @@ bool fake_queue_lost(uint32_t board) {
     (void)pthread_mutex_unlock(&queue->lock);
     return lost;
 }
+
+/* A library that is closed while a context is still there (its release failed, say) takes its threads with it. */
+__attribute__((destructor)) static void stop_workers(void) {
+    for (uint32_t board = 0; board < FAKE_DEVICES; board++) {
+        struct queue *queue = &queues[board];
+        (void)pthread_mutex_lock(&queue->lock);
+        const bool open = queue->open;
+        queue->lost = queue->lost || open; /* what is still to run is dropped */
+        (void)pthread_mutex_unlock(&queue->lock);
+        if (open) {
+            fake_queue_close(board, queue->context_w);
+        }
+    }
+}

@@ -28,8 +28,11 @@ found() {
     local got
     got=$(jq -r ".findings[] | select(.state != \"ok\" and .code != \"driver_library_path\")
         | select(.code as \$c | $host | index(\$c) | not) | \"\\(.code) \\(.state)\"" "$1.json" | sort | tr '\n' ';')
-    [ "$got" = "$2" ] || lab_fail "$1: found '$got', expected '$2'"
-    echo "ok: $1: $got"
+    if [ "$got" = "$2" ]; then
+        echo "ok: $1: $got"
+    else
+        lab_fail "$1: found '$got', expected '$2'"
+    fi
 }
 
 doctor clean ""
@@ -82,7 +85,9 @@ doctor two $'devices 2\ncuda_order "1 0"'
 found two ""
 jq -r '.findings[] | select(.code == "device_mapping") | .seen' two.json | grep -qx 'cuda:0 is NVML 1, cuda:1 is NVML 0' ||
     lab_fail "two: $(jq -r '.findings[] | select(.code == "device_mapping") | .seen' two.json)"
-doctor nocuda "return.cuInit 100"
+doctor nocuda "init_code 803"
+status_is nocuda 4
+found nocuda "cuda bad;"
 doctor novml "return.nvmlInit_v2 18"
 jq -e '.findings[] | select(.code == "nvml") | .state == "warn" and (.seen | test("mismatch"; "i"))' novml.json >/dev/null ||
     lab_fail "novml: $(jq -c '.findings[] | select(.code == "nvml")' novml.json)"
