@@ -137,6 +137,21 @@ static void container(const char *root, char *out, size_t size) {
     copy_line(out, size, name);
 }
 
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Fri …", or, of the open module, "… UNIX Open Kernel
+ * Module for x86_64  580.159.04  Release Build …": the first word that begins with a digit and holds a point. */
+static void module_version(const char *text, char *out, size_t size) {
+    copy_line(out, size, "");
+    for (const char *at = text; *at != '\0' && *at != '\n';) {
+        const size_t length = strcspn(at, " \t\n");
+        if (*at >= '0' && *at <= '9' && memchr(at, '.', length) != NULL && length < size) {
+            memcpy(out, at, length);
+            out[length] = '\0';
+            return;
+        }
+        at += length + strspn(at + length, " \t");
+    }
+}
+
 void ecoi_host_facts(const char *root, eco_host_facts *out) {
     char text[TEXT_ROOM];
     *out = (eco_host_facts){.load_1min = -1.0};
@@ -153,13 +168,7 @@ void ecoi_host_facts(const char *root, eco_host_facts *out) {
         out->wsl = strstr(text, "icrosoft") != NULL || strstr(text, "WSL") != NULL;
     }
     if (slurp(root, "/proc/driver/nvidia/version", text)) {
-        /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  …": the first word with two points or one. */
-        const char *at = strstr(text, "Module");
-        at = at != NULL ? at + strcspn(at, "0123456789\n") : "";
-        char word[sizeof out->nvidia_module];
-        copy_line(word, sizeof word, at);
-        word[strcspn(word, " \t")] = '\0';
-        memcpy(out->nvidia_module, word, sizeof word);
+        module_version(text, out->nvidia_module, sizeof out->nvidia_module);
     }
 }
 

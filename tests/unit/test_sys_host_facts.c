@@ -87,6 +87,15 @@ static void a_crowded_container(void **state) {
     assert_int_equal(times.total, 1293);
     assert_int_equal(times.busy, 243);
     assert_int_equal(times.stolen, 80);
+    put_file(
+        "/proc/driver/nvidia/version", /* the open module, as on an H200 */
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build\n");
+    ecoi_host_facts(root, &host);
+    assert_string_equal(host.nvidia_module, "580.159.04");
+    put_file("/proc/driver/nvidia/version",
+             "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64\n");
+    ecoi_host_facts(root, &host);
+    assert_string_equal(host.nvidia_module, "");
 }
 
 static void limits_of_both_kinds(void **state) {
