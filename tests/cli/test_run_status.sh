@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016,SC2046,SC2089,SC2090 # words are meant to be taken apart, dollars to stay
 #
 # run: the child's own status, 128 + signal, 125, 126, 127; its streams byte for byte; --json is one document; wrong use
 # is 2; SIGINT reaches the child, the finished runs are told, and nothing is left running.

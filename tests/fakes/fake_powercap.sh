@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2017 # the counter moves in steps
 #
 # fake_powercap.sh ROOT WATTS RANGE_UJ: a RAPL tree under ROOT and counters that count until the script is killed:
 # package-0 at WATTS, wrapping at RANGE_UJ; core inside it and dram beside it at half as much; psys at twice.

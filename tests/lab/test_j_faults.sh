@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2317 # functions called by name
 #
 # The folder and the machine under a run: the disk fills, the folder is taken away or may not be written any more, the
 # wall clock is set back, the process is stopped for a while inside a window. Each ends with the right status and one

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2016,SC2317 # functions called by name; dollars meant to stay
 #
 # A run that was stopped goes on: after SIGKILL and after an interrupt, in a named folder and in the latest, with the
 # numbers it had, on the same clock. It does not go on with other options, on another card, in a finished folder, where

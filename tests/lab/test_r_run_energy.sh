@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2128,SC2178 # the name is an array in the sourced file only
 #
 # True: a command lets a board draw 400 W for 2.4 s and 200 W for 2.2 s over an idle of 78 W. Must come out: its energy,
 # counted between ticks and corrected for the idle before and after, within the half-width of its ends and within 2 %;
