@@ -422,13 +422,16 @@ static void compare_change(const recomputation *r, const eco_mean *m) {
     }
     double margin_pct = 0;
     const char *printed = NULL;
-    if (eco_report_number(r->report, ECO_FIELD_ME_MARGIN, ECO_TOP, &margin_pct) &&
-        eco_report_string(r->report, ECO_FIELD_RE_VERDICT, ECO_TOP, &printed)) {
-        const char *const derived = eco_verdict_name(eco_verdict_of(m, margin_pct));
-        if (strcmp(printed, derived) != 0) {
-            eco_findings_add(r->out, "results.verdict: printed \"%.40s\", re-derived \"%s\"",
-                             printed, derived);
-        }
+    if (!eco_report_number(r->report, ECO_FIELD_ME_MARGIN, ECO_TOP, &margin_pct)) {
+        eco_findings_add(r->out, "measurement.margin_pct: is missing, so no verdict follows");
+        return;
+    }
+    const char *const derived = eco_verdict_name(eco_verdict_of(m, margin_pct));
+    if (!eco_report_string(r->report, ECO_FIELD_RE_VERDICT, ECO_TOP, &printed)) {
+        eco_findings_add(r->out, "results.verdict: is missing, re-derived \"%s\"", derived);
+    } else if (strcmp(printed, derived) != 0) {
+        eco_findings_add(r->out, "results.verdict: printed \"%.40s\", re-derived \"%s\"", printed,
+                         derived);
     }
 }
 
@@ -459,6 +462,78 @@ static void recompute_change(const recomputation *r, const arm_figures *base,
     compare_change(r, &mean);
 }
 
+/* One arm is the baseline and at most one is under test; what the headline calls its precision is that arm's, and a
+ * comparison is printed only where there are two arms. */
+static void check_structure(const recomputation *r, uint32_t own) {
+    static const eco_field of_a_pair[] = {ECO_FIELD_RE_DELTA, ECO_FIELD_RE_FP16_MJ, ECO_FIELD_UN_LO,
+                                          ECO_FIELD_UN_HI, ECO_FIELD_UN_MEAN};
+    uint32_t n_base = 0;
+    uint32_t n_own = 0;
+    for (uint32_t i = 0; i < r->n_arms; i++) {
+        n_base += string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(i), "baseline");
+        n_own += string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(i), "under_test");
+    }
+    if (n_base != 1 || n_own > 1 || n_base + n_own != r->n_arms) {
+        eco_findings_add(r->out,
+                         "trials.arms: one baseline and at most one arm under test are expected, "
+                         "found %u and %u of %u",
+                         (unsigned)n_base, (unsigned)n_own, (unsigned)r->n_arms);
+    }
+    for (size_t i = 0; n_own == 0 && i < sizeof of_a_pair / sizeof of_a_pair[0]; i++) {
+        double printed = 0.0;
+        if (eco_report_number(r->report, of_a_pair[i], ECO_TOP, &printed)) {
+            eco_findings_add(r->out, "%s: printed a number, there is one arm",
+                             eco_field_at(of_a_pair[i])->path);
+        }
+    }
+    if (!same_string(r->report, ECO_FIELD_WL_PRECISION, ECO_TOP, ECO_FIELD_AR_PRECISION,
+                     ECO_AT1(own))) {
+        eco_findings_add(r->out, "workload.precision: is not that of the arm it reports");
+    }
+}
+
+/* Every block that was planned is finished, or the report says that it is partial. */
+static void check_blocks_planned(const recomputation *r) {
+    int64_t planned = 0;
+    if (!eco_report_integer(r->report, ECO_FIELD_TR_PLANNED, ECO_TOP, &planned) || planned < 1) {
+        eco_findings_add(r->out, "trials.blocks_planned: is missing");
+    } else if (planned < (int64_t)r->n_blocks) {
+        eco_findings_add(r->out, "trials.blocks_planned: %lld, but %u are finished",
+                         (long long)planned, (unsigned)r->n_blocks);
+    } else if (planned > (int64_t)r->n_blocks &&
+               !eco_report_has_warning(r->report, ECO_WARNING_PARTIAL)) {
+        eco_findings_add(r->out, "trials.blocks_finished: %u of %lld, and no warning says partial",
+                         (unsigned)r->n_blocks, (long long)planned);
+    }
+}
+
+/* A block that is whole in every trace counts; one number left out would be a choice of blocks. */
+static void check_no_block_more(const recomputation *r) {
+    const bool partial = eco_report_has_warning(r->report, ECO_WARNING_PARTIAL);
+    int32_t last = 0;
+    for (size_t i = 0; i < r->arms[0].n_rows; i++) {
+        const int32_t block = r->arms[0].rows[i].block;
+        if (block <= (int32_t)r->n_blocks || block == last) {
+            continue;
+        }
+        last = block;
+        bool whole = true;
+        for (uint32_t a = 0; whole && a < r->n_arms; a++) {
+            /* Without a counter a window cut short looks like a whole one: partial reports have them. */
+            eco_window_figures figures;
+            whole = eco_window_figures_of(r->arms[a].rows, r->arms[a].n_rows, block, r->headline,
+                                          true, &figures) &&
+                    (figures.has_counter || !partial);
+        }
+        if (whole) {
+            eco_findings_add(r->out,
+                             "trials.blocks_finished: %u, but the traces hold a whole block %d",
+                             (unsigned)r->n_blocks, (int)block);
+            return;
+        }
+    }
+}
+
 static void recompute_results(const recomputation *r) {
     uint32_t base = ARMS_MAX, own = ARMS_MAX;
     for (uint32_t i = r->n_arms; i-- > 0;) {
@@ -472,6 +547,9 @@ static void recompute_results(const recomputation *r) {
         eco_findings_add(r->out, "trials.arms: no arm has the role under_test or baseline");
         return;
     }
+    check_structure(r, own);
+    check_blocks_planned(r);
+    check_no_block_more(r);
     const arm_figures *const arm = &r->arms[own];
     compare_positive(r, ECO_FIELD_RE_JOULES, ECO_TOP, arm->joules_sum, PLAIN_DECIMALS);
     compare_positive(r, ECO_FIELD_RE_TOKENS, ECO_TOP, arm->tokens_sum, PLAIN_DECIMALS);

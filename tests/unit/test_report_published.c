@@ -96,6 +96,8 @@ static fixture open_fixture(double steps) {
     fixture f = {.report = eco_report_new(), .steps = steps};
     eco_report *r = f.report;
     assert_non_null(r);
+    eco_report_set_string(r, ECO_FIELD_WL_PRECISION, ECO_TOP, names[1]);
+    eco_report_set_integer(r, ECO_FIELD_TR_PLANNED, ECO_TOP, N_BLOCKS);
     eco_report_set_integer(r, ECO_FIELD_WL_PROMPT, ECO_TOP, 4);
     eco_report_set_integer(r, ECO_FIELD_WL_TOKENS, ECO_TOP, 16);
     eco_report_set_integer(r, ECO_FIELD_ME_ITERATIONS, ECO_TOP, 5);

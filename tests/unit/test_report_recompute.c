@@ -220,6 +220,40 @@ static void test_counts_and_names(void **state) {
     close_fixture(&f);
 }
 
+/* A headline must not become true by what is left out of the report. */
+static void test_structure(void **state) {
+    (void)state;
+    fixture f = open_fixture();
+    eco_report_set_string(f.report, ECO_FIELD_AR_ROLE, ECO_AT1(0), "under_test");
+    expect_among(&f, "trials.arms: one baseline and at most one arm under test are expected, found "
+                     "0 and 2 of 2\n");
+    close_fixture(&f);
+    f = open_fixture();
+    eco_report_set_string(f.report, ECO_FIELD_AR_ROLE, ECO_AT1(1), "baseline");
+    expect_among(&f, "results.vs_fp16_energy_pct: printed a number, there is one arm\n");
+    close_fixture(&f);
+    f = open_fixture();
+    eco_report_set_string(f.report, ECO_FIELD_WL_PRECISION, ECO_TOP, "INT8");
+    expect_one(&f, "workload.precision: is not that of the arm it reports\n");
+    close_fixture(&f);
+    f = open_fixture();
+    eco_report_set_null(f.report, ECO_FIELD_ME_MARGIN, ECO_TOP);
+    expect_one(&f, "measurement.margin_pct: is missing, so no verdict follows\n");
+    close_fixture(&f);
+    f = open_fixture();
+    eco_report_set_integer(f.report, ECO_FIELD_TR_PLANNED, ECO_TOP, 50);
+    expect_one(&f, "trials.blocks_finished: 5 of 50, and no warning says partial\n");
+    eco_report_warn(f.report, ECO_WARNING_PARTIAL, NULL);
+    eco_findings findings;
+    assert_int_equal(recompute(&f, &findings), 0);
+    eco_findings_free(&findings);
+    close_fixture(&f);
+    f = open_fixture();
+    eco_report_set_integer(f.report, ECO_FIELD_TR_DONE, ECO_TOP, 4);
+    expect_among(&f, "trials.blocks_finished: 4, but the traces hold a whole block 5\n");
+    close_fixture(&f);
+}
+
 static void test_traces_missing_or_damaged(void **state) {
     (void)state;
     fixture f = open_fixture();
@@ -319,9 +353,13 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_agrees),           cmocka_unit_test(test_each_number_is_watched),
-        cmocka_unit_test(test_counts_and_names), cmocka_unit_test(test_traces_missing_or_damaged),
-        cmocka_unit_test(test_nothing_to_do),    cmocka_unit_test(test_findings_are_lines),
+        cmocka_unit_test(test_agrees),
+        cmocka_unit_test(test_each_number_is_watched),
+        cmocka_unit_test(test_counts_and_names),
+        cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_traces_missing_or_damaged),
+        cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_findings_are_lines),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
