@@ -83,7 +83,7 @@ if [ "$job" = "test" ]; then
     install_packages "${build_packages[@]}" "${test_packages[@]}"
     run cmake --preset release -DECO_TESTS=ON
     run cmake --build --preset release
-    # Label long: tests of a minute and one that fetches NVIDIA's assembler from PyPI. CI runs them too.
+    # Label long: tests of about a minute, and one that fetches NVIDIA's assembler from PyPI. CI runs them too.
     only_here=()
     if [ -z "${CI:-}" ]; then
         only_here=(-LE '^long$')

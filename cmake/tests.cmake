@@ -149,8 +149,10 @@ if(TARGET ecocompute)
     eco_add_scripts(fault 300 ON)
     eco_add_scripts(valgrind 600 ON)
     # What quickstart.sh leaves to CI, to stay within its five minutes.
-    foreach(name lab_test_f_signals lab_test_g_faults kernels_check_ptxas
-            fault_test_sweep_short valgrind_test_memcheck)
+    foreach(name lab_test_f_signals lab_test_g_faults lab_test_j_faults lab_test_j_kill lab_test_j_resume
+            lab_test_p_published lab_test_r_doctor lab_test_r_run_energy lab_test_r_run_overhead lab_test_r_run_vs
+            lab_test_s_steady cli_test_meters_exec cli_test_meters_rapl cli_test_meters_replay kernels_check_ptxas
+            fault_test_sweep_short valgrind_test_memcheck coverage)
         if(TEST ${name})
             get_property(eco_labels TEST ${name} PROPERTY LABELS)
             set_property(TEST ${name} PROPERTY LABELS ${eco_labels} long)
