@@ -19,8 +19,6 @@ export ECOCOMPUTE=$build/ecocompute FAKES=$build/fakes
 fault_setup
 fault_sweep "$first" "$factor" validate alloc read open
 fault_sweep "$first" "$factor" meters alloc nvml
-fault_sweep "$first" "$factor" measure alloc read write open sync rename thread make room
-fault_sweep "$first" "$factor" characterize alloc thread
-fault_sweep "$first" "$factor" measure nvml cuda
-fault_sweep "$first" "$factor" characterize nvml cuda
+fault_sweep "$first" "$factor" measure alloc read write open sync rename thread make room nvml cuda
+fault_sweep "$first" "$factor" characterize alloc thread nvml cuda
 fault_report

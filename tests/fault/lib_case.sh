@@ -3,7 +3,7 @@
 #
 # lib_case.sh COMMAND KIND NTH MODE: one run of the program in which the NTH call of KIND fails, MODE once or after (and
 # all that follow). COMMAND is measure, validate, meters or characterize; KIND a kind of fault_preload.c, or nvml or cuda
-# (the scripted libraries). NTH 0 fails nothing. Prints one line "COMMAND KIND NTH MODE RESULT ...": ok and what it came
+# (the scripted libraries). NTH 0 fails nothing and prints how many calls of each kind there were. Prints one line "COMMAND KIND NTH MODE RESULT ...": ok and what it came
 # to, unreached when there was no such call, or BAD and what is wrong. Needs ECOCOMPUTE, FAKES, FAULT_DIR (a folder with
 # base.script and, for validate, good/). A wrong number is looked at again, twice at most: on a busy machine the scripted
 # card itself falls behind its script now and then; a fault that makes a number wrong does so again.
@@ -52,10 +52,10 @@ timeout -k 5 "${FAULT_TIMEOUT_S:-90}" env "${fault[@]}" \
     LD_PRELOAD="$FAKES/fault_preload.so" LD_LIBRARY_PATH="$FAKES" ECO_FAKE_SCRIPT="$dir/script" LC_ALL=C \
     "$ECOCOMPUTE" "${words[@]}" >stdout 2>stderr </dev/null || rc=$?
 
-# ---- how many calls there were, and whether one failed
+# ---- how many calls failed
 case $kind in
-nvml | cuda) read -r calls failed <"calls.$kind" || { calls=0 failed=0; } ;;
-*) read -r calls failed < <(awk -v k="$kind" '$1 == k { print $2, $3 }' counts 2>/dev/null) || { calls=0 failed=0; } ;;
+nvml | cuda) read -r _ failed <"calls.$kind" || failed=0 ;;
+*) failed=$(awk -v k="$kind" '$1 == k { print $3 }' counts 2>/dev/null) ;;
 esac
 
 # ---- how it ended
@@ -68,6 +68,7 @@ elif [ "$rc" -ne 0 ] && [ "$rc" -ne 1 ] && [ "$rc" -ne 3 ] && [ "$rc" -ne 4 ]; t
 elif [ "$rc" -ne 0 ] && ! grep -qE '^(ecocompute: .{10}|no energy: .{10})' stderr; then
     [ "$command" = validate ] && [ "$rc" -eq 4 ] && [ "$(wc -l <stdout)" -ge 2 ] || bad+=("status $rc without a reason")
 fi
+failed=${failed:-0}
 if [ -f counts ] && [ "$failed" = 0 ] && [ "$nth" -gt 0 ] && [ "$rc" -eq 0 ] && [ ${#bad[@]} -eq 0 ]; then
     echo "$command $kind $nth $mode unreached"
     rm -rf "$dir"
@@ -137,7 +138,9 @@ if [ ${#bad[@]} -gt 0 ]; then
     printf ' said: %s\n' "$(tail -n 1 stderr | cut -c 1-160)"
     [ -n "${FAULT_KEEP:-}" ] && exit 1
 elif [ "$nth" -eq 0 ]; then
-    echo "$command $kind $nth $mode ok $rc calls $calls"
+    read -r nvml _ <calls.nvml || nvml=0
+    read -r cuda _ <calls.cuda || cuda=0
+    echo "$command $kind $nth $mode ok $rc calls nvml=$nvml cuda=$cuda $(awk '{ printf "%s=%s ", $1, $2 }' counts)"
 else
     echo "$command $kind $nth $mode ok $rc failed $failed ${note:-no-number}"
 fi

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What the fault sweeps share. fault_setup makes the folder of the runs; fault_sweep FIRST FACTOR COMMAND KIND... counts
-# the calls of a fault-free run, then fails each of the first FIRST and from there on every FACTOR-th (a power series), once and
-# with all that follow, until the last call; fault_report prints the table and ends with 1 if anything was wrong.
+# the calls of a fault-free run, then fails each of the first FIRST and from there on a power series of FACTOR, once and with
+# all that follow, until the last call; fault_report prints the table and ends with 1 if anything was wrong.
 : "${ECOCOMPUTE:?path of the program}" "${FAKES:?folder of the scripted driver libraries}"
 unset CUDA_VISIBLE_DEVICES ECO_FAKE_PAGE LD_LIBRARY_PATH
 export LC_ALL=C ECOCOMPUTE FAKES
@@ -32,13 +32,7 @@ fault_setup() {
 
 # Cases of one command and kind, one "COMMAND KIND NTH MODE" a line.
 fault_cases() {
-    local first=$1 factor=$2 command=$3 kind=$4 line calls
-    line=$(bash "$FAULT_CASE" "$command" "$kind" 0 once)
-    calls=${line##* calls }
-    [[ $calls =~ ^[0-9]+$ ]] || {
-        echo "$line" >>"$FAULT_DIR/results"
-        return 0
-    }
+    local first=$1 factor=$2 command=$3 kind=$4 calls=$5
     awk -v first="$first" -v factor="$factor" -v calls="$calls" -v c="$command" -v k="$kind" 'BEGIN {
         for (n = 1; n <= calls; n = n < first ? n + 1 : int(n * factor) + 1) {
             print c, k, n, "once"
@@ -48,10 +42,16 @@ fault_cases() {
 }
 
 fault_sweep() {
-    local first=$1 factor=$2 command=$3 kind
+    local first=$1 factor=$2 command=$3 kind line calls
     shift 3
+    line=$(bash "$FAULT_CASE" "$command" alloc 0 once)
     for kind in "$@"; do
-        fault_cases "$first" "$factor" "$command" "$kind"
+        calls=$(sed -n "s/.* ok 0 calls .*\b$kind=\([0-9]*\).*/\1/p" <<<"$line")
+        if [ -z "$calls" ]; then
+            echo "$command $kind 0 once BAD the run without a fault: $line" >>"$FAULT_DIR/results"
+        else
+            fault_cases "$first" "$factor" "$command" "$kind" "$calls"
+        fi
     done | xargs -r -P "$FAULT_JOBS" -L 1 bash "$FAULT_CASE" >>"$FAULT_DIR/results" || true
 }
 

@@ -8,13 +8,14 @@ set -uo pipefail
     echo "skip: this build has no fault_preload.so (the thread sanitizer stands in its place)"
     exit 77
 }
+FAULT_JOBS=${FAULT_JOBS:-10}
 # shellcheck source=tests/fault/lib_fault.sh
 . "$(dirname "$(readlink -f "$0")")/lib_fault.sh"
 fault_setup
 fault_sweep 200 1.3 validate alloc read open
-fault_sweep 200 1.3 meters alloc nvml
-fault_sweep 2 2 measure rename
-fault_sweep 1 6 measure alloc write sync thread
-fault_sweep 1 12 measure nvml cuda
-fault_sweep 1 30 characterize alloc nvml cuda
+fault_sweep 200 1.3 meters nvml
+fault_sweep 1 8 meters alloc
+fault_sweep 1 12 measure alloc write sync rename thread
+fault_sweep 1 40 measure nvml cuda
+fault_sweep 1 200 characterize alloc nvml cuda
 fault_report
