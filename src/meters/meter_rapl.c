@@ -11,6 +11,7 @@
 #include "sys/clock.h"
 #include "sys/cpu.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -197,6 +198,7 @@ static void rapl_probe(const eco_meter_config *config, eco_meter_status *out) {
         memcpy(out->reason, why.message, sizeof out->reason);
         return;
     }
+    assert(state != NULL);
     out->usable = true;
     out->n_devices = 1;
     double patience_s = (double)INFINITY;
@@ -285,10 +287,9 @@ static size_t rapl_parts(void *opened, eco_meter_part *out, size_t capacity) {
         eco_meter_part *part = &out[n++];
         *part = (eco_meter_part){.counted = zone->role == RAPL_COUNTED};
         memcpy(part->name, zone->name, sizeof part->name);
-        if (part->counted) { /* followed by rapl_read, which alone may move it */
-            part->energy_j = eco_reading_of((double)zone->track.total_uj * 1e-6);
-        } else if (ecoi_rapl_zone_read(zone, &now_uj) != 0 ||
-                   !ecoi_rapl_advance(&zone->track, now_uj, ecoi_now_ns())) {
+        /* A counted zone is followed by rapl_read, which alone may move it. */
+        if (!part->counted && (ecoi_rapl_zone_read(zone, &now_uj) != 0 ||
+                               !ecoi_rapl_advance(&zone->track, now_uj, ecoi_now_ns()))) {
             part->energy_j = eco_reading_absent(ECO_ABSENT_FAILED);
         } else {
             part->energy_j = eco_reading_of((double)zone->track.total_uj * 1e-6);

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { WATCH_ROWS_MAX = 8192, COST_READS = 9 };
+enum { WATCH_ROWS_MAX = 8192, COST_READS = 9, CHANGES_MIN = 8 };
 static const double REST_S = 0.3;
 
 typedef struct watch {
@@ -86,7 +86,9 @@ static eco_reading change_period(watch *w, int series, size_t from) {
         last = value;
         have_last = true;
     }
-    return median_of(w->scratch, n);
+    /* A nearly constant power changes now and then: that is not its update period. A counter moves with each. */
+    return n >= (series == 1 ? 1 : CHANGES_MIN) ? median_of(w->scratch, n)
+                                                : eco_reading_absent(ECO_ABSENT_FAILED);
 }
 
 static double series_mean(const watch *w, int series, size_t from, size_t to) {

@@ -84,7 +84,9 @@ static double order_shift(const pair *p) {
 
 static double power_lag_s(const eco_sensor *sensor) {
     return (eco_reading_present(sensor->power_rise_s) ? sensor->power_rise_s.value : 0.0) +
-           (eco_reading_present(sensor->power_period_s) ? sensor->power_period_s.value : 0.0);
+           (eco_reading_present(sensor->power_period_s)     ? sensor->power_period_s.value
+            : eco_reading_present(sensor->counter_period_s) ? sensor->counter_period_s.value
+                                                            : 0.0);
 }
 
 static void bootstrap(const pair *p) {

@@ -497,8 +497,8 @@ static eco_status accept(void *user, uint32_t index, const ecoi_json *root,
     (void)user;
     (void)index;
     (void)root;
-    (void)reason;
     (void)err;
+    reason[0] = '\0';
     return ECO_OK;
 }
 

@@ -137,7 +137,7 @@ static eco_status wait_steady(const eco_session *session, const eco_session_arm 
                               const eco_load *load, const hold *h, int64_t start_ns,
                               eco_window *out, eco_error *err) {
     double t_s[2 * ECO_STEADY_READINGS];
-    double temp_c[2 * ECO_STEADY_READINGS];
+    double temp_c[2 * ECO_STEADY_READINGS] = {0};
     patience p = {0};
     for (;;) {
         const int64_t now_ns = ecoi_now_ns();
@@ -146,7 +146,7 @@ static eco_status wait_steady(const eco_session *session, const eco_session_arm 
             recent_temperatures(session, start_ns, t_s, temp_c, sizeof t_s / sizeof t_s[0]);
         out->steady_s = (double)(now_ns - start_ns) * 1e-9;
         out->steady = eco_temperature_steady(t_s, temp_c, n);
-        if (out->steady) {
+        if (out->steady && n > 0) {
             out->steady_c = eco_reading_of(temp_c[n - 1]);
             return ECO_OK;
         }

@@ -108,15 +108,15 @@ static eco_status check_list(const char *list, eco_error *err) {
     return ECO_OK;
 }
 
-static void open_device(eco_command_watch *watch, size_t row, const char *name, uint32_t index,
-                        bool named, char *why) {
+static void open_device(eco_command_watch *watch, size_t row, const char *name,
+                        uint32_t device_index, bool named, char *why) {
     eco_meter_info info;
     eco_error error = {0};
     eco_meter *meter = NULL;
     if (watch->n_meters == ECO_RUN_METERS_MAX) {
         return;
     }
-    if (eco_meter_device(row, index, &info, &error) == ECO_OK &&
+    if (eco_meter_device(row, device_index, &info, &error) == ECO_OK &&
         (named || info.source == ECO_SOURCE_SENSOR)) {
         const eco_meter_options options = {.name = name, .work = info.device.boundary};
         if (eco_meter_open(&options, &meter, &error) == ECO_OK) {

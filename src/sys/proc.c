@@ -182,7 +182,6 @@ _Noreturn static void child_main(const eco_proc_watch *watch, const eco_proc_opt
 }
 
 /* The environment with the channel's number; *entry and the array are one allocation. */
-extern char **environ;
 static char **environment_with(const char *name, int number) {
     size_t n = 0;
     while (environ != NULL && environ[n] != NULL) {
