@@ -18,7 +18,7 @@ lab_within "change %" "$(lab_get pub .results.vs_fp16_energy_pct)" -42.197 "$(la
     '.uncertainty.u_expanded.ratio_pct * (1 + .results.vs_fp16_energy_pct / 100)')" "(u_expanded, n = 1)"
 lab_within "NF4 tokens/s" "$(lab_get pub .results.throughput_tokens_per_s)" 272.921 1.4
 lab_is pub '.measurement | [.protocol, .profile, .window, .tokens_per_run, .iterations, .warmup] | map(tostring) | join(" ")' \
-    "published v1.1-core generation 256 10 2"
+    "published none generation 256 10 2"
 lab_is pub .workload.prompt_tokens 12
 lab_is pub .workload.context_length 268
 lab_is pub .power_trace.window generation
