@@ -17,8 +17,8 @@ are there apt-get is not called. Every command is printed before it runs; --dry-
 TEXT
 }
 
-build_packages=(build-essential cmake ninja-build git)
-test_packages=(libcmocka-dev jq)
+build_packages=(build-essential cmake ninja-build git libyaml-dev)
+test_packages=(libcmocka-dev jq gnuplot-nox)
 
 dry_run=0
 job=measure
@@ -52,7 +52,7 @@ package_installed() {
 # install PACKAGE...: those that are missing.
 install_packages() {
     if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-        echo "quickstart.sh: no apt-get here; needed are a C compiler, cmake 3.25, ninja and (for the tests) cmocka" >&2
+        echo "quickstart.sh: no apt-get here; needed are a C compiler, cmake 3.25, ninja, libyaml and (for the tests) cmocka" >&2
         return
     fi
     local missing=()

@@ -194,6 +194,20 @@ uint64_t cli_integer(const char *option, const char *text, uint64_t hi) {
     return value;
 }
 
+void cli_check_device(const char *device) {
+    const bool fine = strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0 ||
+                      strcmp(device, "cuda") == 0 ||
+                      (strncmp(device, "cuda:", 5) == 0 && device[5] != '\0');
+    if (!fine) {
+        static const char *const names[] = {"auto", "cpu", "cuda"};
+        const char *nearest = eco_nearest_name(device, names, 3);
+        cli_usage_error(
+            "--device: unknown device '%s'%s%s%s; expected auto, cpu, cuda, cuda:1 or cuda:GPU-…",
+            device, nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
+            nearest != NULL ? "'?" : "");
+    }
+}
+
 void cli_print(const eco_text *text) {
     if (text->failed) {
         cli_err("ecocompute: out of memory\n");

@@ -43,6 +43,8 @@ void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2
 int cli_fail(const eco_error *error);
 double cli_number(const char *option, const char *text, double lo, double hi);
 uint64_t cli_integer(const char *option, const char *text, uint64_t hi);
+void cli_check_device(
+    const char *device); /* --device: a word that is none of its forms ends the program */
 
 /* All that commands print goes through these: device names, paths, messages and text of reports come from outside, and
  * what could drive a terminal is escaped on its way (eco_text_add_visible_lines). Standard output and standard error. */

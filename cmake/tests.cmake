@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every test a file: tests/unit and tests/kernels test_*.c are cmocka programs, tests/{cli,lab,kernels,device}/*.sh are
-# scripts that drive the real program (a name beginning with lib is a helper, not a test), tests/bench and
+# scripts that drive the real program (a name beginning with lib is a helper, not a test), tests/bench, tests/tools and
 # tests/device/*.c programs without cmocka. Exit 77 is a skip.
 find_path(CMOCKA_INCLUDE_DIR cmocka.h)
 find_library(CMOCKA_LIBRARY cmocka)
@@ -90,7 +90,7 @@ endif()
 
 # ---- programs of their own: benchmarks are built and not run, device programs skip where there is no device ----
 if(TARGET ecocompute_lib)
-    file(GLOB eco_own_programs CONFIGURE_DEPENDS tests/bench/*.c tests/device/*.c)
+    file(GLOB eco_own_programs CONFIGURE_DEPENDS tests/bench/*.c tests/device/*.c tests/tools/*.c)
     foreach(file IN LISTS eco_own_programs)
         get_filename_component(name ${file} NAME_WE)
         add_executable(${name} ${file})
@@ -151,8 +151,8 @@ if(TARGET ecocompute)
     # What quickstart.sh leaves to CI, to stay within its five minutes.
     foreach(name lab_test_f_signals lab_test_g_faults lab_test_j_faults lab_test_j_kill lab_test_j_resume
             lab_test_p_published lab_test_r_doctor lab_test_r_run_energy lab_test_r_run_overhead lab_test_r_run_vs
-            lab_test_s_steady cli_test_meters_exec cli_test_meters_rapl cli_test_meters_replay kernels_check_ptxas
-            fault_test_sweep_short valgrind_test_memcheck coverage)
+            lab_test_s_steady lab_test_u_plan lab_test_u_probe cli_test_meters_exec cli_test_meters_rapl
+            cli_test_meters_replay kernels_check_ptxas fault_test_sweep_short valgrind_test_memcheck coverage)
         if(TEST ${name})
             get_property(eco_labels TEST ${name} PROPERTY LABELS)
             set_property(TEST ${name} PROPERTY LABELS ${eco_labels} long)

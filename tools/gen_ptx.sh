@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # gen_ptx.sh CLANG OUT_DIR FILE.c...
-# Compiles GPU kernels written in C to PTX 7.0 text for sm_70, one OUT_DIR/<name>.ptx a file. The frontend is called
+# Compiles GPU kernels written in C to PTX 7.0 text, one OUT_DIR/<name>.ptx a file: for sm_70, or for sm_80 where
+# the kernels use tensor cores (batch*.c, rates.c). The frontend is called
 # directly (-cc1) because the ordinary driver command pins a newer PTX version, which older drivers refuse.
 # Paths in the text would make it depend on the machine, so the compiler runs in the repository root.
 set -euo pipefail
@@ -18,8 +19,14 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 for file in "$@"; do
     file=$(realpath "$file")
     name=$(basename "$file" .c)
-    (cd "$root" && "$clang" -cc1 -triple nvptx64-nvidia-cuda -target-cpu sm_70 -target-feature +ptx70 -O3 -std=c2x \
+    case $name in
+    batch* | rates | stream) cpu=sm_80 ;;
+    *) cpu=sm_70 ;;
+    esac
+    (cd "$root" && "$clang" -cc1 -triple nvptx64-nvidia-cuda -target-cpu "$cpu" -target-feature +ptx70 -O2 -std=c2x \
         -ffreestanding -ffp-contract=on -Wall -Wextra -Werror -I src -I src/kernels/gpu -S -x c \
         "${file#"$root"/}" -o "$out_dir/$name.ptx.new")
-    mv "$out_dir/$name.ptx.new" "$out_dir/$name.ptx"
+    # Comments, indentation and empty lines go: a third of the text, which the driver would skip.
+    sed -E 's/[ \t]*\/\/.*$//; s/^[ \t]+//; s/[ \t]+/ /g; /^$/d' "$out_dir/$name.ptx.new" >"$out_dir/$name.ptx"
+    rm "$out_dir/$name.ptx.new"
 done

@@ -24,12 +24,25 @@ typedef struct eco_model_shape {
     double rope_theta, norm_eps;
 } eco_model_shape;
 
-typedef enum eco_format { ECO_FORMAT_FP16 = 0, ECO_FORMAT_NF4, ECO_FORMAT_COUNT } eco_format;
+typedef enum eco_format {
+    ECO_FORMAT_FP16 = 0,
+    ECO_FORMAT_BF16,
+    ECO_FORMAT_NF4,
+    ECO_FORMAT_NF4_DQ,
+    ECO_FORMAT_INT8,
+    ECO_FORMAT_W8A16,
+    ECO_FORMAT_Q4_0,
+    ECO_FORMAT_Q8_0,
+    ECO_FORMAT_FP8,
+    ECO_FORMAT_COUNT
+} eco_format;
 
 typedef struct eco_format_info {
     const char *name;       /* "NF4" */
     const char *summary;    /* one line */
-    double bits_per_weight; /* stored bits including scales, e.g. NF4 4.5 */
+    double bits_per_weight; /* stored bits including scales of blocks, e.g. NF4 4.5; a scale a row
+                               (INT8, W8A16, FP8) adds 32 / columns and is left out */
+    bool quantizes_activations; /* the input of a product is not FP16 throughout */
 } eco_format_info;
 
 size_t eco_model_count(void);
@@ -51,6 +64,10 @@ typedef struct eco_token_bytes {
 } eco_token_bytes;
 eco_token_bytes eco_model_token_bytes(const eco_model_shape *shape, eco_format linear,
                                       eco_format head, double position);
+/* The same of one token of `batch` sequences that decode in step: what all share (weights, norms) is read once a step,
+ * so a token carries 1/batch of it; its cache and its embedding row are its own. */
+eco_token_bytes eco_model_batch_token_bytes(const eco_model_shape *shape, eco_format linear,
+                                            eco_format head, double position, uint32_t batch);
 double eco_model_token_flops(const eco_model_shape *shape,
                              double position); /* 2 per multiply-add */
 

@@ -39,6 +39,8 @@ typedef struct eco_engine_info {
 typedef struct eco_engine_status {
     const char *name, *summary; /* static */
     bool cpu_usable, cuda_usable;
+    /* Formats that the engine has kernels for, whether or not a device is usable here. */
+    bool cpu_formats[ECO_FORMAT_COUNT], cuda_formats[ECO_FORMAT_COUNT];
     char cuda_reason
         [ECO_ERROR_MESSAGE_MAX]; /* why CUDA can or cannot run here; names the paths tried */
 } eco_engine_status;
@@ -46,19 +48,22 @@ typedef struct eco_engine_status {
 typedef struct eco_workload {
     const eco_model_shape *shape; /* borrowed: outlives the arm */
     eco_format linear, head;      /* head is FP16 unless asked otherwise */
-    uint32_t batch;               /* 1 in this version */
+    uint32_t batch;               /* 1 … 64 sequences in step, all of the same length */
     uint32_t n_prompt, n_tokens;  /* positions n_prompt … n_prompt + n_tokens - 1 are decoded */
     uint64_t seed;                /* of weights and prompt */
+    uint32_t outlier_permille;    /* INT8: columns of a thousand that are made outliers */
 } eco_workload;
 
 /* What an arm does until it is told to stop. One progress unit is named for each. */
 typedef enum eco_work_kind {
     ECO_WORK_DECODE =
         0, /* prefill once, then positions n_prompt … n_prompt+n_tokens-1 again and again; unit: a generated token */
-    ECO_WORK_GENERATION, /* whole generations, prefill + decode; unit: a step, (n_prompt + n_tokens) a generation */
+    ECO_WORK_GENERATION, /* whole generations, prefill + decode; unit: a step of one sequence, batch · (n_prompt + n_tokens) a generation */
     ECO_WORK_PREFILL, /* prefill of the prompt again and again; unit: a prompt token */
     ECO_WORK_READ, /* read device memory once and again (ceiling); unit: eco_work_result.unit_bytes bytes */
-    ECO_WORK_LAUNCH /* empty kernels in the engine's own way (ceiling); unit: a launch */
+    ECO_WORK_LAUNCH, /* empty kernels in the engine's own way (ceiling); unit: a launch */
+    ECO_WORK_MATRIX_FP16, /* FP16 products, FP32 sums, of random data (ceiling); unit: eco_work_result.unit_ops operations */
+    ECO_WORK_MATRIX_INT8 /* the same of INT8 with INT32 sums */
 } eco_work_kind;
 
 typedef struct eco_work {
@@ -70,6 +75,7 @@ typedef struct eco_work {
 typedef struct eco_work_result {
     uint64_t n_units;  /* finished */
     double unit_bytes; /* ECO_WORK_READ only */
+    double unit_ops;   /* ECO_WORK_MATRIX_… only: 2 a multiply-add */
     double busy_s;     /* wall time in the loop */
 } eco_work_result;
 
@@ -78,7 +84,7 @@ typedef struct eco_arm_info {
         progress; /* finished units of the running work, 0 when none runs; read with acquire order */
     uint64_t weight_bytes;       /* resident */
     uint64_t device_bytes;       /* all memory of the arm */
-    uint32_t launches_per_token; /* GPU kernels (graph nodes) a decoded token; 0 on CPU */
+    uint32_t launches_per_token; /* GPU kernels (graph nodes) a decode step, which is a token at batch 1; 0 on CPU */
     const char *prefill_method;  /* "token-by-token", static */
     const char *kernels;         /* "plain GEMV, one warp a row", static */
     double prepare_s;
@@ -93,6 +99,10 @@ ECO_NODISCARD eco_status eco_engine_open(const eco_engine_options *options, eco_
 void eco_engine_close(eco_engine *engine); /* NULL is fine; arms must be closed before */
 void eco_engine_describe(const eco_engine *engine, eco_engine_info *out);
 
+/* Whether the engine's device can run an arm of this workload: as eco_arm_open, but for memory, and without making it.
+ * ECO_E_UNSUPPORTED: no kernels for a format or shape, one line says which; ECO_E_RANGE, ECO_E_USAGE: the workload. */
+ECO_NODISCARD eco_status eco_arm_check(const eco_engine *engine, const eco_workload *workload,
+                                       eco_error *err);
 /* Memory an arm of this workload will take on the device, bytes; without making it. */
 uint64_t eco_arm_bytes(const eco_engine *engine, const eco_workload *workload);
 ECO_NODISCARD eco_status eco_arm_open(eco_engine *engine, const eco_workload *workload,
@@ -102,7 +112,7 @@ void eco_arm_describe(const eco_arm *arm, eco_arm_info *out);
 /* Blocks until stop or n_units_max. For READ and LAUNCH the arm lends its device and buffers. */
 ECO_NODISCARD eco_status eco_arm_work(eco_arm *arm, const eco_work *work, eco_work_result *out,
                                       eco_error *err);
-/* Logits [n_vocab] after feeding tokens[n] at positions 0 … n-1; for tests and checks, allocates. */
+/* Logits [batch][n_vocab] after feeding tokens [batch][n] at positions 0 … n-1; for tests and checks, allocates. */
 ECO_NODISCARD eco_status eco_arm_logits(eco_arm *arm, const uint32_t *tokens, size_t n,
                                         float *logits, eco_error *err);
 

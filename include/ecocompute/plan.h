@@ -15,7 +15,13 @@
 extern "C" {
 #endif
 
-enum { ECO_ARMS_MAX = 8, ECO_BLOCKS_MAX = 64, ECO_ITERATIONS_MAX = 1000, ECO_STEADY_MIN_S = 5 };
+enum {
+    ECO_ARMS_MAX = 8,
+    ECO_BATCH_MAX = 64,
+    ECO_BLOCKS_MAX = 64,
+    ECO_ITERATIONS_MAX = 1000,
+    ECO_STEADY_MIN_S = 5
+};
 
 /* paired: decode windows of a length. published: windows of `n_iterations` whole generations after `n_warmup`. */
 typedef enum eco_protocol { ECO_PROTOCOL_PAIRED = 0, ECO_PROTOCOL_PUBLISHED } eco_protocol;
@@ -31,8 +37,9 @@ typedef struct eco_plan {
     const char *meter; /* NULL = the first that contains the work */
     eco_meter_config meter_config;
     uint32_t batch, n_prompt, n_tokens;
-    uint64_t seed;       /* weights and prompt */
-    uint64_t order_seed; /* shuffle */
+    uint32_t outlier_permille; /* INT8 arms: columns of a thousand planted as outliers */
+    uint64_t seed;             /* weights and prompt */
+    uint64_t order_seed;       /* shuffle */
     bool shuffle;
     uint32_t n_blocks;
     double window_s; /* shortest decode window; also at least `window_ticks_min` counter ticks */
@@ -51,6 +58,7 @@ typedef struct eco_plan {
     const char *output_dir; /* exists and is writable */
     const char *command;    /* the options given, for the report */
     const char *run_id;
+    const char *session; /* of runs made in one sitting, for the report; NULL = the run alone */
 } eco_plan;
 
 /* Unknown combinations and impossible numbers: ECO_E_USAGE, the option named. */

@@ -71,6 +71,9 @@ void eco_report_set_reading(eco_report *report, eco_field field, eco_at at, eco_
 bool eco_report_number(const eco_report *report, eco_field field, eco_at at, double *out);
 bool eco_report_integer(const eco_report *report, eco_field field, eco_at at, int64_t *out);
 bool eco_report_string(const eco_report *report, eco_field field, eco_at at, const char **out);
+/* Does a field of ECO_TYPE_STRINGS hold this text? */
+bool eco_report_strings_hold(const eco_report *report, eco_field field, eco_at at,
+                             const char *text);
 bool eco_report_bool(const eco_report *report, eco_field field, eco_at at, bool *out);
 /* Elements of the array that holds `field` (its innermost "[]"); `at` gives the outer positions. */
 uint32_t eco_report_array_size(const eco_report *report, eco_field field, eco_at at);
@@ -132,12 +135,14 @@ typedef struct eco_bound_input {
     double read_bytes_per_s, read_j_per_byte; /* probed ceiling */
     double launch_s, launches_per_token;
     bool power_capped, throttled, on_gpu;
+    double flops_per_token, matrix_flops_per_s; /* of the products this arm makes */
 } eco_bound_input;
 typedef struct eco_bound {
     const char *
-        name; /* "launch-bound", "bandwidth-bound", "kernel-bound" (neither bytes nor launches explain the time), "power-capped", "throttled", "unknown"; static */
+        name; /* "launch-bound", "bandwidth-bound", "compute-bound", "kernel-bound" (neither bytes, operations nor launches explain the time), "power-capped", "throttled", "unknown"; static */
     double roofline_s, roofline_j, bandwidth_share, launch_share, energy_factor; /* 0 = unknown */
-    bool below_floor; /* energy below what the bytes alone need */
+    bool below_floor;                /* energy below what the bytes alone need */
+    double compute_s, compute_share; /* time the operations alone need; 0 = unknown */
 } eco_bound;
 eco_bound eco_explain_bound(const eco_bound_input *input);
 /* One sentence each; `out` is appended to. delta_pct is the change of energy per token of arm against baseline. */

@@ -7,6 +7,7 @@
 #define ECOCOMPUTE_REPORT_FILE_H
 
 #include "ecocompute/report.h"
+#include "ecocompute/study.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,6 +20,15 @@ ECO_NODISCARD eco_status eco_report_load(const char *path, eco_report **out, eco
  * does not agree to `out`. A report without traces is a finding. */
 ECO_NODISCARD eco_status eco_report_recompute_file(const eco_report *report, const char *path,
                                                    eco_findings *out, eco_error *err);
+
+/* Rows of the report's trace `index` (power_trace.files), after its SHA-256 was compared: *rows malloc'ed, the caller
+ * frees. ECO_E_INVALID: no such trace, or not the file the report was made from. */
+ECO_NODISCARD eco_status eco_report_trace_load(const eco_report *report, const char *path,
+                                               uint32_t index, eco_sample **rows, size_t *n_rows,
+                                               eco_error *err);
+
+/* Adds the rows of a CSV file to a study. */
+ECO_NODISCARD eco_status eco_study_load_csv(eco_study *study, const char *path, eco_error *err);
 
 #ifdef __cplusplus
 }

@@ -118,6 +118,17 @@ eco_token_bytes eco_model_token_bytes(const eco_model_shape *shape, eco_format l
     return out;
 }
 
+eco_token_bytes eco_model_batch_token_bytes(const eco_model_shape *shape, eco_format linear,
+                                            eco_format head, double position, uint32_t batch) {
+    eco_token_bytes out = eco_model_token_bytes(shape, linear, head, position);
+    const double share = batch > 1 ? 1.0 / batch : 1.0;
+    out.linear *= share;
+    out.head *= share;
+    out.other = 2.0 * ((double)n_vector_params(shape) * share + (double)shape->d_model);
+    out.total = out.linear + out.head + out.kv_read + out.kv_write + out.other;
+    return out;
+}
+
 double eco_model_token_flops(const eco_model_shape *shape, double position) {
     const double matrices = (double)eco_model_n_linear_params(shape) +
                             (double)((uint64_t)shape->n_vocab * shape->d_model);

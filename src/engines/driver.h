@@ -13,6 +13,7 @@ typedef struct eco_engine_driver {
     void (*probe)(eco_engine_status *out);
     eco_status (*open)(const eco_engine_options *options, void **state, eco_error *err);
     void (*describe)(const void *state, eco_engine_info *out);
+    eco_status (*arm_check)(const void *state, const eco_workload *workload, eco_error *err);
     uint64_t (*arm_bytes)(const void *state, const eco_workload *workload);
     eco_status (*arm_open)(void *state, const eco_workload *workload, void **arm, eco_error *err);
     void (*arm_describe)(const void *arm, eco_arm_info *out);

@@ -27,6 +27,10 @@ static void native_probe(eco_engine_status *out) {
     char reason[ECO_ERROR_MESSAGE_MAX];
     out->cpu_usable = ecoi_backend_cpu.usable(reason, sizeof reason);
     out->cuda_usable = ecoi_backend_cuda.usable(out->cuda_reason, sizeof out->cuda_reason);
+    for (eco_format i = 0; i < ECO_FORMAT_COUNT; i++) {
+        out->cpu_formats[i] = ecoi_backend_cpu.has_format(i);
+        out->cuda_formats[i] = ecoi_backend_cuda.has_format(i);
+    }
 }
 
 /* "cuda:" is followed by an ordinal of at most four digits or a UUID ("GPU-…", "MIG-…"). */
@@ -96,6 +100,13 @@ static void native_describe(const void *state, eco_engine_info *out) {
     engine->backend->describe(engine->state, out);
 }
 
+static eco_status native_arm_check(const void *state, const eco_workload *workload,
+                                   eco_error *err) {
+    const native_engine *engine = state;
+    ECO_TRY(ecoi_workload_check(workload, err));
+    return engine->backend->model_check(engine->state, workload, err);
+}
+
 static uint64_t native_arm_bytes(const void *state, const eco_workload *workload) {
     const native_engine *engine = state;
     if (ecoi_workload_check(workload, NULL) != ECO_OK) {
@@ -160,6 +171,7 @@ const eco_engine_driver ecoi_engine_native = {
     .probe = native_probe,
     .open = native_open,
     .describe = native_describe,
+    .arm_check = native_arm_check,
     .arm_bytes = native_arm_bytes,
     .arm_open = native_arm_open,
     .arm_describe = native_arm_describe,

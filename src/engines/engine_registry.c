@@ -103,6 +103,13 @@ void eco_engine_describe(const eco_engine *engine, eco_engine_info *out) {
     }
 }
 
+eco_status eco_arm_check(const eco_engine *engine, const eco_workload *workload, eco_error *err) {
+    if (engine == NULL || workload == NULL) {
+        return eco_error_set(err, ECO_E_USAGE, 0, "arm check: needs an engine and a workload");
+    }
+    return engine->driver->arm_check(engine->state, workload, err);
+}
+
 uint64_t eco_arm_bytes(const eco_engine *engine, const eco_workload *workload) {
     return engine == NULL || workload == NULL ? 0
                                               : engine->driver->arm_bytes(engine->state, workload);
@@ -155,7 +162,7 @@ eco_status eco_arm_work(eco_arm *arm, const eco_work *work, eco_work_result *out
         return eco_error_set(err, ECO_E_USAGE, 0,
                              "arm work: needs an arm, the work and a place for the result");
     }
-    if ((unsigned)work->kind > ECO_WORK_LAUNCH) {
+    if ((unsigned)work->kind > ECO_WORK_MATRIX_INT8) {
         return eco_error_set(err, ECO_E_USAGE, 0, "arm work: unknown kind %d", (int)work->kind);
     }
     if (work->stop == NULL && work->n_units_max == 0) {

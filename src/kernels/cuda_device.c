@@ -23,20 +23,14 @@ typedef struct kernel_name {
 enum { MODULE_DECODE = 0, MODULE_WEIGHTS, MODULE_PROBE };
 
 static const kernel_name kernel_names[CUDA_KERNEL_COUNT] = {
-    [CUDA_EMBED] = {"eco_embed", MODULE_DECODE},
-    [CUDA_NORM_GEMV_FP16] = {"eco_norm_gemv_fp16", MODULE_DECODE},
-    [CUDA_NORM_GEMV_NF4] = {"eco_norm_gemv_nf4", MODULE_DECODE},
-    [CUDA_GEMV_ADD_FP16] = {"eco_gemv_add_fp16", MODULE_DECODE},
-    [CUDA_GEMV_ADD_NF4] = {"eco_gemv_add_nf4", MODULE_DECODE},
-    [CUDA_NORM_GATE_UP_FP16] = {"eco_norm_gate_up_fp16", MODULE_DECODE},
-    [CUDA_NORM_GATE_UP_NF4] = {"eco_norm_gate_up_nf4", MODULE_DECODE},
-    [CUDA_ROPE_APPEND] = {"eco_rope_append", MODULE_DECODE},
-    [CUDA_ATTENTION] = {"eco_attention", MODULE_DECODE},
-    [CUDA_ATTENTION_JOIN] = {"eco_attention_join", MODULE_DECODE},
-    [CUDA_ARGMAX] = {"eco_argmax", MODULE_DECODE},
     [CUDA_TOKEN_DONE] = {"eco_token_done", MODULE_DECODE},
     [CUDA_FILL_FP16] = {"eco_fill_fp16", MODULE_WEIGHTS},
+    [CUDA_FILL_BF16] = {"eco_fill_bf16", MODULE_WEIGHTS},
     [CUDA_FILL_NF4] = {"eco_fill_nf4", MODULE_WEIGHTS},
+    [CUDA_FILL_INT8] = {"eco_fill_int8", MODULE_WEIGHTS},
+    [CUDA_FILL_Q4_0] = {"eco_fill_q4_0", MODULE_WEIGHTS},
+    [CUDA_FILL_Q8_0] = {"eco_fill_q8_0", MODULE_WEIGHTS},
+    [CUDA_FILL_FP8] = {"eco_fill_fp8", MODULE_WEIGHTS},
     [CUDA_FILL_RANDOM] = {"eco_fill_random", MODULE_WEIGHTS},
     [CUDA_READ] = {"eco_read", MODULE_PROBE},
     [CUDA_EMPTY] = {"eco_empty", MODULE_PROBE},
@@ -98,6 +92,12 @@ static eco_status read_identity(cuda_device *device, eco_error *err) {
     device->n_sm = n_sm > 0 ? (uint32_t)n_sm : 1;
     device->cc_major = (uint32_t)major;
     device->cc_minor = (uint32_t)minor;
+    int shared_bytes = 0;
+    ECO_TRY(ecoi_cuda_done(
+        device,
+        api->device_attribute(&shared_bytes, CU_ATTRIBUTE_SHARED_OPTIN_BYTES, device->device),
+        "cuDeviceGetAttribute", err));
+    ecoi_cuda_batch_limits(device, shared_bytes > 0 ? (uint32_t)shared_bytes : 0);
     device->boundary.kind = ECO_BOUNDARY_GPU;
     ecoi_cuda_uuid_text(&uuid, device->boundary.uuid);
     for (char *c = pci; *c != '\0'; c++) {
@@ -118,7 +118,7 @@ static eco_status compile_kernels(cuda_device *device, eco_error *err) {
                                                   ecoi_ptx_probe};
     for (uint32_t i = 0; i < CUDA_MODULE_COUNT; i++) {
         ECO_TRY(
-            ecoi_cuda_compile(&device->cuda, module_names[i], texts[i], &device->modules[i], err));
+            ecoi_cuda_compile(&device->cuda, module_names[i], texts[i], 0, &device->modules[i], err));
     }
     for (uint32_t i = 0; i < CUDA_KERNEL_COUNT; i++) {
         const int result = device->cuda.api.module_function(
@@ -142,6 +142,7 @@ static void cuda_close(void *state) {
                 (void)api->module_unload(device->modules[i]);
             }
         }
+        ecoi_cuda_batch_unload(device);
         (void)api->ctx_set_current(NULL);
         (void)api->primary_release(device->device);
     }
@@ -256,6 +257,8 @@ const eco_backend ecoi_backend_cuda = {
     .usable = cuda_usable,
     .open = cuda_open,
     .describe = cuda_describe,
+    .has_format = ecoi_cuda_has_format,
+    .model_check = ecoi_cuda_model_check,
     .model_bytes = ecoi_cuda_model_bytes,
     .model_open = ecoi_cuda_model_open,
     .model_describe = ecoi_cuda_model_describe,

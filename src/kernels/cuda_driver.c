@@ -272,13 +272,15 @@ eco_status ecoi_cuda_find(const ecoi_cuda *cuda, const char *selector, uint32_t 
 }
 
 eco_status ecoi_cuda_compile(const ecoi_cuda *cuda, const char *name, const char *ptx,
-                             cu_module **out, eco_error *err) {
+                             uint32_t n_registers, cu_module **out, eco_error *err) {
     *out = NULL;
     char log[4096] = "";
-    int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {
-        log, (void *)(uintptr_t)sizeof log}; /* the driver takes integers as pointers here */
-    const int result = cuda->api.module_load(out, ptx, 2, options, values);
+    int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+                     CU_JIT_MAX_REGISTERS};
+    void *values[] = {/* the driver takes integers as pointers here */
+                      log, (void *)(uintptr_t)sizeof log, (void *)(uintptr_t)n_registers};
+    const int result =
+        cuda->api.module_load(out, ptx, n_registers == 0 ? 2 : 3, options, values);
     if (result == CU_SUCCESS) {
         return ECO_OK;
     }

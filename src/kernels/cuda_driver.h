@@ -59,9 +59,18 @@ enum { CU_CTX_SCHED_BLOCKING_SYNC = 4, CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2 };
 enum { CU_MEMHOSTALLOC_PORTABLE = 1, CU_MEMHOSTALLOC_DEVICEMAP = 2 };
 enum { CU_STREAM_CAPTURE_THREAD_LOCAL = 1 };
-enum { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
-enum { CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 };
-enum { CU_ATTRIBUTE_N_SM = 16, CU_ATTRIBUTE_CC_MAJOR = 75, CU_ATTRIBUTE_CC_MINOR = 76 };
+enum {
+    CU_JIT_MAX_REGISTERS = 0,
+    CU_JIT_ERROR_LOG_BUFFER = 5,
+    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
+};
+enum { CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8, CU_FUNC_SHARED_CARVEOUT_PCT = 9 };
+enum {
+    CU_ATTRIBUTE_N_SM = 16,
+    CU_ATTRIBUTE_CC_MAJOR = 75,
+    CU_ATTRIBUTE_CC_MINOR = 76,
+    CU_ATTRIBUTE_SHARED_OPTIN_BYTES = 97
+};
 
 /* Every entry is required: all are there from driver R470 (CUDA 11.4) on. Results are CUresult. */
 typedef struct ecoi_cuda_api {
@@ -139,9 +148,10 @@ void ecoi_cuda_uuid_text(const cu_uuid *uuid, char out[ECOI_CUDA_UUID_MAX]);
 ECO_NODISCARD eco_status ecoi_cuda_find(const ecoi_cuda *cuda, const char *selector,
                                         uint32_t *ordinal, eco_error *err);
 
-/* Compiles PTX text for the current context's device. A refusal quotes the first line of the
+/* Compiles PTX text for the current context's device, with at most n_registers a thread (0: as many
+ * as the compiler likes). A refusal quotes the first line of the
  * compiler's log. */
 ECO_NODISCARD eco_status ecoi_cuda_compile(const ecoi_cuda *cuda, const char *name, const char *ptx,
-                                           cu_module **out, eco_error *err);
+                                           uint32_t n_registers, cu_module **out, eco_error *err);
 
 #endif

@@ -22,87 +22,117 @@ static eco_status launch_fill(cuda_model *model, cuda_kernel kernel, void *args,
     return ecoi_cuda_launch(model, &launch, err);
 }
 
-/* Rows first_row … first_row + n_rows - 1 of the matrix become the tensor. */
-static eco_status fill_rows(cuda_model *model, const cuda_matrix *matrix, uint32_t first_row,
-                            uint32_t n_rows, uint64_t tensor, float scale, eco_error *err) {
-    const uint64_t key = syn_key(model->workload.seed, tensor);
-    if (matrix->format == ECO_FORMAT_NF4) {
-        struct gpu_fill_nf4_args args = {
-            .codes = matrix->weights + (uint64_t)first_row * (matrix->stride / 2),
-            .absmax = matrix->absmax + 4ull * first_row * matrix->n_blocks,
-            .key = key,
-            .rows = n_rows,
-            .cols = matrix->n_columns,
-            .stride = matrix->stride,
-            .n_blocks = matrix->n_blocks,
-            .scale = scale};
-        return launch_fill(model, CUDA_FILL_NF4, &args, err);
-    }
-    struct gpu_fill_fp16_args args = {.out = matrix->weights + 2ull * first_row * matrix->stride,
-                                      .key = key,
-                                      .rows = n_rows,
-                                      .cols = matrix->n_columns,
-                                      .stride = matrix->stride,
-                                      .offset = 0.0f,
-                                      .scale = scale};
-    return launch_fill(model, CUDA_FILL_FP16, &args, err);
+/* Where a tensor goes in a matrix: row i of it to row first + i · step. */
+typedef struct placement {
+    uint32_t first, step, n_rows;
+} placement;
+
+static eco_status fill_rows(cuda_model *model, const cuda_matrix *matrix, placement at,
+                            uint64_t tensor, float scale, eco_error *err) {
+    const cuda_storage storage = ecoi_cuda_storage(matrix->format);
+    const uint64_t row_bytes = (uint64_t)matrix->stride * storage.weight_bits / 8;
+    struct gpu_fill_args args = {.weights = matrix->weights + at.first * row_bytes,
+                                 .scales = matrix->scales + (uint64_t)at.first * matrix->n_blocks *
+                                                                storage.scale_bytes,
+                                 .key = syn_key(model->workload.seed, tensor),
+                                 .rows = at.n_rows,
+                                 .cols = matrix->n_columns,
+                                 .stride = matrix->stride,
+                                 .n_blocks = matrix->n_blocks,
+                                 .row_step = at.step,
+                                 .scale = scale};
+    return launch_fill(model, storage.fill, &args, err);
+}
+
+/* The whole matrix is the tensor. */
+static eco_status fill_matrix(cuda_model *model, const cuda_matrix *matrix, uint64_t tensor,
+                              float scale, eco_error *err) {
+    const placement all = {.step = 1, .n_rows = matrix->n_rows};
+    return fill_rows(model, matrix, all, tensor, scale, err);
 }
 
 static eco_status fill_linear(cuda_model *model, const cuda_matrix *matrix, uint64_t tensor,
                               eco_error *err) {
-    return fill_rows(model, matrix, 0, matrix->n_rows, tensor, ecoi_linear_scale(matrix->n_columns),
-                     err);
+    return fill_matrix(model, matrix, tensor, ecoi_linear_scale(matrix->n_columns), err);
 }
 
-static eco_status fill_vector(cuda_model *model, uint64_t address, uint32_t n, uint64_t tensor,
-                              float offset, eco_error *err) {
-    struct gpu_fill_fp16_args args = {.out = address,
-                                      .key = syn_key(model->workload.seed, tensor),
-                                      .rows = 1,
-                                      .cols = n,
-                                      .stride = n,
-                                      .offset = offset,
-                                      .scale = 0.1f};
+static eco_status fill_bias(cuda_model *model, uint64_t address, uint32_t n, uint64_t tensor,
+                            eco_error *err) {
+    struct gpu_fill_args args = {.weights = address,
+                                 .key = syn_key(model->workload.seed, tensor),
+                                 .rows = 1,
+                                 .cols = n,
+                                 .stride = n,
+                                 .row_step = 1,
+                                 .scale = 0.1f};
     return launch_fill(model, CUDA_FILL_FP16, &args, err);
+}
+
+/* Gains of a norm whose output is multiplied by a matrix of this format. */
+static eco_status fill_gains(cuda_model *model, uint64_t address, uint64_t tensor,
+                             eco_format format, eco_error *err) {
+    const uint32_t n = model->shape.d_model;
+    struct gpu_fill_args args = {.weights = address,
+                                 .key = syn_key(model->workload.seed, tensor),
+                                 .rows = 1,
+                                 .cols = n,
+                                 .stride = n,
+                                 .row_step = 1,
+                                 .offset = 1.0f,
+                                 .scale = 0.1f,
+                                 .outlier_key = syn_key(model->workload.seed, SYN_OUTLIERS),
+                                 .outlier_permille =
+                                     ecoi_outlier_permille(&model->workload, format)};
+    return launch_fill(model, CUDA_FILL_FP16, &args, err);
+}
+
+static eco_status fill_qkv(cuda_model *model, uint32_t l, eco_error *err) {
+    const cuda_layer *layer = &model->layers[l];
+    const eco_model_shape *shape = &model->shape;
+    const uint32_t n_query = shape->n_heads * shape->d_head;
+    const uint32_t n_kv = shape->n_kv_heads * shape->d_head;
+    const placement at[3] = {{.step = 1, .n_rows = n_query},
+                             {.first = n_query, .step = 1, .n_rows = n_kv},
+                             {.first = n_query + n_kv, .step = 1, .n_rows = n_kv}};
+    for (uint32_t i = 0; i < 3; i++) { /* query, key, value: three tensors, one matrix */
+        ECO_TRY(fill_rows(model, &layer->qkv, at[i], syn_layer_tensor(l, SYN_Q + i),
+                          ecoi_linear_scale(shape->d_model), err));
+        if (layer->qkv_bias != 0) {
+            ECO_TRY(fill_bias(model, layer->qkv_bias + 2ull * at[i].first, at[i].n_rows,
+                              syn_layer_tensor(l, SYN_Q_BIAS + i), err));
+        }
+    }
+    return ECO_OK;
 }
 
 static eco_status fill_layer(cuda_model *model, uint32_t l, eco_error *err) {
     const cuda_layer *layer = &model->layers[l];
     const eco_model_shape *shape = &model->shape;
-    const uint32_t n_query = shape->n_heads * shape->d_head;
-    const uint32_t n_kv = shape->n_kv_heads * shape->d_head;
-    const uint32_t first[3] = {0, n_query, n_query + n_kv};
-    const uint32_t n[3] = {n_query, n_kv, n_kv};
-    for (uint32_t i = 0; i < 3; i++) { /* query, key, value: three tensors, one matrix */
-        ECO_TRY(fill_rows(model, &layer->qkv, first[i], n[i], syn_layer_tensor(l, SYN_Q + i),
-                          ecoi_linear_scale(shape->d_model), err));
-        if (layer->qkv_bias != 0) {
-            ECO_TRY(fill_vector(model, layer->qkv_bias + 2ull * first[i], n[i],
-                                syn_layer_tensor(l, SYN_Q_BIAS + i), 0.0f, err));
-        }
-    }
+    const eco_format format = model->workload.linear;
+    ECO_TRY(fill_qkv(model, l, err));
     ECO_TRY(fill_linear(model, &layer->o, syn_layer_tensor(l, SYN_O), err));
-    ECO_TRY(fill_linear(model, &layer->gate, syn_layer_tensor(l, SYN_GATE), err));
-    ECO_TRY(fill_linear(model, &layer->up, syn_layer_tensor(l, SYN_UP), err));
+    for (uint32_t i = 0; i < 2; i++) { /* gate and up in turns */
+        const placement at = {.first = i, .step = 2, .n_rows = shape->d_ff};
+        ECO_TRY(fill_rows(model, &layer->gate_up, at, syn_layer_tensor(l, SYN_GATE + i),
+                          ecoi_linear_scale(shape->d_model), err));
+    }
     ECO_TRY(fill_linear(model, &layer->down, syn_layer_tensor(l, SYN_DOWN), err));
-    ECO_TRY(fill_vector(model, layer->norm_attention, shape->d_model,
-                        syn_layer_tensor(l, SYN_NORM_ATTENTION), 1.0f, err));
-    return fill_vector(model, layer->norm_ffn, shape->d_model, syn_layer_tensor(l, SYN_NORM_FFN),
-                       1.0f, err);
+    ECO_TRY(fill_gains(model, layer->norm_attention, syn_layer_tensor(l, SYN_NORM_ATTENTION),
+                       format, err));
+    return fill_gains(model, layer->norm_ffn, syn_layer_tensor(l, SYN_NORM_FFN), format, err);
 }
 
 static eco_status fill_ends(cuda_model *model, eco_error *err) {
     const cuda_memory *memory = &model->memory;
     const cuda_matrix *head = &memory->head;
-    ECO_TRY(fill_rows(model, &memory->embedding, 0, memory->embedding.n_rows, SYN_EMBEDDING, 1.0f,
-                      err));
+    ECO_TRY(fill_matrix(model, &memory->embedding, SYN_EMBEDDING, 1.0f, err));
     if (!model->shape.tied_embeddings) {
         ECO_TRY(fill_linear(model, head, SYN_HEAD, err));
     } else if (head->weights !=
                memory->embedding.weights) { /* the embedding's values once more, quantized */
-        ECO_TRY(fill_rows(model, head, 0, head->n_rows, SYN_EMBEDDING, 1.0f, err));
+        ECO_TRY(fill_matrix(model, head, SYN_EMBEDDING, 1.0f, err));
     }
-    return fill_vector(model, memory->norm_final, model->shape.d_model, SYN_NORM_FINAL, 1.0f, err);
+    return fill_gains(model, memory->norm_final, SYN_NORM_FINAL, head->format, err);
 }
 
 /* Cosine and sine of every position and pair, computed in double. */

@@ -7,24 +7,19 @@
 #define ECOCOMPUTE_KERNELS_CUDA_MODEL_H
 
 #include "ecocompute/engine.h"
+#include "kernels/cuda_batch.h"
 #include "kernels/cuda_driver.h"
 #include "kernels/gpu/args.h"
 
 typedef enum cuda_kernel {
-    CUDA_EMBED = 0,
-    CUDA_NORM_GEMV_FP16,
-    CUDA_NORM_GEMV_NF4,
-    CUDA_GEMV_ADD_FP16,
-    CUDA_GEMV_ADD_NF4,
-    CUDA_NORM_GATE_UP_FP16,
-    CUDA_NORM_GATE_UP_NF4,
-    CUDA_ROPE_APPEND,
-    CUDA_ATTENTION,
-    CUDA_ATTENTION_JOIN,
-    CUDA_ARGMAX,
-    CUDA_TOKEN_DONE,
+    CUDA_TOKEN_DONE = 0,
     CUDA_FILL_FP16,
+    CUDA_FILL_BF16,
     CUDA_FILL_NF4,
+    CUDA_FILL_INT8,
+    CUDA_FILL_Q4_0,
+    CUDA_FILL_Q8_0,
+    CUDA_FILL_FP8,
     CUDA_FILL_RANDOM,
     CUDA_READ,
     CUDA_EMPTY,
@@ -34,6 +29,8 @@ typedef enum cuda_kernel {
 
 enum { CUDA_MODULE_COUNT = 3 };
 
+enum { CUDA_LAYER_PHASES = 4 };
+
 typedef struct cuda_device {
     ecoi_cuda cuda;
     int device;
@@ -41,6 +38,7 @@ typedef struct cuda_device {
     cu_context *context; /* primary, retained */
     cu_module *modules[CUDA_MODULE_COUNT];
     cu_function *kernels[CUDA_KERNEL_COUNT];
+    cuda_batch_device batch;
     char name[ECO_NAME_MAX];
     eco_boundary boundary;
     uint64_t memory_free_bytes, memory_total_bytes; /* when opened, with the context */
@@ -56,34 +54,53 @@ ECO_NODISCARD eco_status ecoi_cuda_done(const cuda_device *device, int result, c
 ECO_NODISCARD eco_status ecoi_cuda_allocate(const cuda_device *device, uint64_t bytes,
                                             const char *what, uint64_t *address, eco_error *err);
 
-/* One matrix on the device; layout as gpu_gemv_args says. */
+/* One matrix on the device, row-major. `stride` in weights, padded with codes of the value 0: to a
+ * multiple of 8 (16 bits), 16 (8 bits) or 32 (4 bits, the even column in the low nibble). Scales
+ * [rows][n_blocks]: NF4 FP32 absmax a 64, Q4_0 and Q8_0 FP16 d a 32; W8A16 and INT8 FP32 absmax,
+ * FP8 FP32 scale, one a row; none with 16 bits. */
 typedef struct cuda_matrix {
     eco_format format;
     uint32_t n_rows, n_columns, stride, n_blocks;
-    uint64_t weights, absmax;
+    uint64_t weights, scales;
 } cuda_matrix;
 
+/* How the device stores a format; column_unit 0: it does not. */
+typedef struct cuda_storage {
+    uint32_t weight_bits, column_unit; /* stride is a multiple of the unit */
+    uint32_t scale_bytes, block;       /* block 0: one scale a row */
+    cuda_kernel fill;
+} cuda_storage;
+cuda_storage ecoi_cuda_storage(eco_format format);
+
 typedef struct cuda_layer {
-    cuda_matrix qkv, o, gate, up, down; /* qkv: query, key, value rows in this order */
-    uint64_t qkv_bias;                  /* 0: none */
+    cuda_matrix qkv;     /* query, key, value rows in this order */
+    cuda_matrix gate_up; /* 2 d_ff rows: gate i is row 2 i, up i is row 2 i + 1 */
+    cuda_matrix o, down;
+    uint64_t qkv_bias; /* 0: none */
     uint64_t norm_attention, norm_ffn;
-    uint64_t k_cache, v_cache; /* [n_kv_heads][capacity][d_stride] */
+    uint64_t k_cache, v_cache; /* [n_batch][n_kv_heads][capacity][d_stride] */
 } cuda_layer;
 
 typedef struct cuda_memory {
     cuda_layer *layers; /* [n_layers], owned by the model; NULL: only counted */
     cuda_matrix embedding, head;
     uint64_t norm_final, angles;
-    uint64_t x, qkv, attended, hidden, logits, part, best_value, best_index, forced, state, sink;
+    uint64_t x, qkv, attended, hidden, logits, part, best_value, best_index, forced, state, sink, phases, arrived;
     uint64_t buffers_begin,
         end; /* buffers_begin … end hold activations; all addresses lie in base … end */
     uint64_t weight_bytes;
     uint32_t capacity, d_stride, n_splits;
+    cuda_batch_memory batch;
 } cuda_memory;
 
 /* Gives every tensor its address from `base` on. `layers` NULL = count only. The workload has been
  * checked. */
 cuda_memory ecoi_cuda_plan(const eco_workload *workload, uint64_t base, cuda_layer *layers);
+
+/* Prompts by chunks: a whole chunk, what is left of the last one, and the first tokens. */
+typedef struct cuda_prefill_graphs {
+    cu_graph_exec *chunk, *rest, *first;
+} cuda_prefill_graphs;
 
 enum { CUDA_IN_FLIGHT = 8 };
 
@@ -93,6 +110,11 @@ typedef struct cuda_shared {
     uint64_t unused[15];
     uint64_t quiet; /* counts the steps of a prefill, which nobody watches */
 } cuda_shared;
+
+typedef struct cuda_stream_kernel {
+    cu_module *module;
+    cu_function *function;
+} cuda_stream_kernel;
 
 typedef struct cuda_model {
     cuda_device *device;
@@ -106,7 +128,10 @@ typedef struct cuda_model {
     uint32_t *prompt;        /* [n_prompt] */
     cu_stream *stream;
     cu_event *events[CUDA_IN_FLIGHT];
+    cuda_stream_kernel stream_layers, stream_head; /* specialised text; head: where apart */
     cu_graph_exec *token_graph, *quiet_graph;
+    cuda_prefill_graphs prefill, quiet_prefill;
+    bool has_batch; /* prompts go by chunks; token_graph is a step of all sequences */
     uint32_t n_launches; /* kernels of the graph recorded last */
     uint32_t launches_per_token;
     double prepare_s;
@@ -115,6 +140,7 @@ typedef struct cuda_model {
 /* Launches one kernel on the model's stream; `args` is the kernel's argument structure. */
 typedef struct cuda_launch {
     cuda_kernel kernel;
+    cu_function *function; /* instead of `kernel`; NULL: that */
     uint32_t grid_x, grid_y, block, shared_bytes;
     void *args;
 } cuda_launch;
@@ -128,8 +154,6 @@ ECO_NODISCARD eco_status ecoi_cuda_capture(cuda_model *model, cuda_record *recor
 
 /* Fills weights, tables and zeros of a freshly allocated model. */
 ECO_NODISCARD eco_status ecoi_cuda_fill(cuda_model *model, eco_error *err);
-/* Records one token; *user is the address of the counter to advance. */
-eco_status ecoi_cuda_record_token(cuda_model *model, const void *user, eco_error *err);
 
 ECO_NODISCARD eco_status ecoi_cuda_work(void *model, const eco_work *work, eco_work_result *out,
                                         eco_error *err);
@@ -137,6 +161,9 @@ ECO_NODISCARD eco_status ecoi_cuda_logits(void *model, const uint32_t *tokens, s
                                           float *logits, eco_error *err);
 
 /* Model life cycle, for the backend table. */
+bool ecoi_cuda_has_format(eco_format format);
+ECO_NODISCARD eco_status ecoi_cuda_model_check(const void *state, const eco_workload *workload,
+                                               eco_error *err);
 uint64_t ecoi_cuda_model_bytes(const void *state, const eco_workload *workload);
 ECO_NODISCARD eco_status ecoi_cuda_model_open(void *state, const eco_workload *workload,
                                               void **model, eco_error *err);

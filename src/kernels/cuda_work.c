@@ -9,7 +9,7 @@
 
 #include "sys/clock.h"
 
-enum { LAUNCH_BATCH = 256, READ_BLOCKS_PER_SM = 2, EMPTY_BLOCKS_PER_SM = 4 };
+enum { RATE_TURNS = 16384, LAUNCH_BATCH = 256, READ_BLOCKS_PER_SM = 2, EMPTY_BLOCKS_PER_SM = 4 };
 static const uint64_t read_bytes_max = 8ull << 30;
 
 static bool stopped(const eco_work *work) {
@@ -127,7 +127,7 @@ static eco_status record_launches(cuda_model *model, const void *user, eco_error
 }
 
 static eco_status work_probe(cuda_model *model, const eco_work *work, cuda_record *record,
-                             const probe *user, uint64_t n_max, eco_work_result *out,
+                             const void *user, uint64_t n_max, eco_work_result *out,
                              eco_error *err) {
     cu_graph_exec *graph = NULL;
     ECO_TRY(ecoi_cuda_capture(model, record, user, &graph, err));
@@ -172,8 +172,46 @@ static eco_status work_read(cuda_model *model, const eco_work *work, eco_work_re
     return status;
 }
 
+typedef struct rate {
+    cu_function *function;
+    uint64_t sink; /* what every thread leaves */
+    uint32_t n_blocks;
+} rate;
+
+static eco_status record_rate(cuda_model *model, const void *user, eco_error *err) {
+    const rate *r = user;
+    struct gpu_rate_args args = {.sink = r->sink, .n_turns = RATE_TURNS};
+    const cuda_launch launch = {.function = r->function,
+                                .grid_x = r->n_blocks,
+                                .grid_y = 1,
+                                .block = GPU_BLOCK,
+                                .args = &args};
+    ECO_TRY(ecoi_cuda_launch(model, &launch, err));
+    return launch_units_done(model, 1, err);
+}
+
+/* A unit is one launch: some milliseconds. */
+static eco_status work_matrix(cuda_model *model, const eco_work *work, eco_work_result *out,
+                              eco_error *err) {
+    const bool int8 = work->kind == ECO_WORK_MATRIX_INT8;
+    rate r = {.n_blocks = model->device->n_sm * RATE_BLOCKS_PER_SM};
+    ECO_TRY(ecoi_cuda_rate_kernel(model->device, int8, &r.function, err));
+    ECO_TRY(ecoi_cuda_allocate(model->device, 4ull * r.n_blocks * GPU_BLOCK, "the matrix rate",
+                               &r.sink, err));
+    out->unit_ops = 2.0 * 16 * 8 * (int8 ? 32 : 16) * RATE_PRODUCTS * RATE_TURNS * GPU_WARPS *
+                    (double)r.n_blocks;
+    const eco_status status = work_probe(model, work, record_rate, &r, work->n_units_max, out, err);
+    (void)model->device->cuda.api.stream_synchronize(
+        model->stream); /* nothing may still write what is freed */
+    (void)model->device->cuda.api.mem_free(r.sink);
+    return status;
+}
+
 static eco_status work_by_kind(cuda_model *model, const eco_work *work, eco_work_result *out,
                                eco_error *err) {
+    if (model->has_batch && work->kind <= ECO_WORK_PREFILL) {
+        return ecoi_cuda_batch_work(model, work, out, err);
+    }
     switch (work->kind) {
     case ECO_WORK_DECODE:
         return work_decode(model, work, out, err);
@@ -186,6 +224,9 @@ static eco_status work_by_kind(cuda_model *model, const eco_work *work, eco_work
     case ECO_WORK_LAUNCH:
         return work_probe(model, work, record_launches, NULL,
                           (work->n_units_max + LAUNCH_BATCH - 1) / LAUNCH_BATCH, out, err);
+    case ECO_WORK_MATRIX_FP16:
+    case ECO_WORK_MATRIX_INT8:
+        return work_matrix(model, work, out, err);
     }
     return eco_error_set(err, ECO_E_USAGE, 0, "cuda: unknown kind of work %d", (int)work->kind);
 }
@@ -213,13 +254,16 @@ eco_status ecoi_cuda_logits(void *opaque, const uint32_t *tokens, size_t n, floa
         return eco_error_set(err, ECO_E_RANGE, 0, "cuda: %zu tokens for a cache of %u positions", n,
                              model->memory.capacity);
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n * model->workload.batch; i++) {
         if (tokens[i] >= model->shape.n_vocab) {
             return eco_error_set(err, ECO_E_RANGE, 0, "cuda: token %u in a vocabulary of %u",
                                  tokens[i], model->shape.n_vocab);
         }
     }
     ECO_TRY(ecoi_cuda_enter(device, err));
+    if (model->workload.batch > 1) {
+        return ecoi_cuda_batch_logits(model, tokens, (uint32_t)n, false, logits, err);
+    }
     ECO_TRY(start(model, tokens, (uint32_t)n, 0, model->memory.capacity, err));
     const eco_work whole = {.kind = ECO_WORK_PREFILL};
     ECO_TRY(loop(model, &whole, model->quiet_graph, n, err));

@@ -3,7 +3,7 @@
  * One C interface to the native engine's devices. cpu/ holds the readable reference (the oracle of every other path)
  * and its threaded form; gpu/ holds kernels in C for the NVPTX target, driven by cuda_model.c through the driver API.
  *
- * Numerics, the same everywhere: weights FP16 or NF4; the residual stream FP32; the input of each matrix product is
+ * Numerics, the same everywhere: weights in the formats of quant.h; the residual stream FP32; the input of each matrix product is
  * rounded to FP16 (after the norm, after attention, after SiLU·up); products accumulate in FP32; K and V are stored as
  * FP16; RMSNorm, RoPE, softmax in FP32; logits FP32. Greedy: the lowest index among equal maxima.
  *
@@ -22,6 +22,10 @@ typedef struct eco_backend {
     /* `selector`: NULL or "" = first; "1" = ordinal; "GPU-…" = UUID. */
     eco_status (*open)(const char *selector, uint32_t n_threads, void **state, eco_error *err);
     void (*describe)(const void *state, eco_engine_info *out);
+    /* Whether the device has kernels that multiply by this format, batch 1. */
+    bool (*has_format)(eco_format format);
+    /* ECO_E_UNSUPPORTED: the device lacks kernels for a checked workload; one line says which. */
+    eco_status (*model_check)(const void *state, const eco_workload *workload, eco_error *err);
     uint64_t (*model_bytes)(const void *state, const eco_workload *workload);
     eco_status (*model_open)(void *state, const eco_workload *workload, void **model,
                              eco_error *err);

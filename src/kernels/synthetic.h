@@ -4,7 +4,8 @@
  * stdint). Element i of tensor t under seed s is an Irwin–Hall approximation of a standard normal: the sum of eight
  * 16-bit uniforms taken from two SplitMix64 outputs, centred, scaled to unit variance; an integer until the one FP32
  * multiplication, hence bit-equal everywhere. Scales: linear layers 1/sqrt(columns), embedding 1, biases 0.1,
- * norm gains 1 + 0.1 z. Values are rounded to FP16 (nearest even); NF4 quantizes the FP16 values.
+ * norm gains 1 + 0.1 z. Values are rounded to FP16 (nearest even); the other formats are made from the FP16 values.
+ * INT8 models have planted outliers: the gains of a few columns multiplied, so that their activations reach past 6.
  */
 #ifndef ECOCOMPUTE_KERNELS_SYNTHETIC_H
 #define ECOCOMPUTE_KERNELS_SYNTHETIC_H
@@ -27,7 +28,10 @@ enum {
     SYN_NORM_FFN,
     SYN_PER_LAYER = 16
 };
-enum { SYN_EMBEDDING = 0, SYN_HEAD, SYN_NORM_FINAL, SYN_PROMPT };
+enum { SYN_EMBEDDING = 0, SYN_HEAD, SYN_NORM_FINAL, SYN_PROMPT, SYN_OUTLIERS };
+
+/* Gains of planted outlier columns are multiplied by this: a power of two, exact in FP16. */
+#define SYN_OUTLIER_GAIN 32.0f
 
 static inline uint64_t syn_layer_tensor(uint32_t layer, uint32_t kind) {
     return 16u + (uint64_t)layer * SYN_PER_LAYER + kind;
@@ -63,9 +67,20 @@ static inline float syn_value(uint64_t key, uint64_t i, float offset, float scal
     return offset + scaled;
 }
 
+/* Whether `column` of every norm's gains is planted as an outlier; key is syn_key(seed, SYN_OUTLIERS). The same columns
+ * in all layers, as Dettmers et al. (LLM.int8(), 2022) found them in trained models. */
+static inline int syn_is_outlier(uint64_t key, uint64_t column, uint32_t permille) {
+    return permille != 0 && syn_mix(key + column * 0x9E3779B97F4A7C15ull) % 1000 < permille;
+}
+
 /* Prompt token i of a vocabulary of n. */
 static inline uint32_t syn_prompt_token(uint64_t seed, uint64_t i, uint32_t n_vocab) {
     return (uint32_t)(syn_mix(syn_key(seed, SYN_PROMPT) + i * 0x9E3779B97F4A7C15ull) % n_vocab);
+}
+
+/* Prompt token i of sequence b of a batch; sequence 0 has the prompt of batch 1. */
+static inline uint32_t syn_batch_token(uint64_t seed, uint32_t b, uint64_t i, uint32_t n_vocab) {
+    return syn_prompt_token(seed, ((uint64_t)b << 32) + i, n_vocab);
 }
 
 #endif

@@ -53,10 +53,9 @@ eco_status ecoi_workload_check(const eco_workload *workload, eco_error *err) {
     if (eco_format_at(workload->linear) == NULL || eco_format_at(workload->head) == NULL) {
         return eco_error_set(err, ECO_E_USAGE, 0, "unknown weight format");
     }
-    if (workload->batch != 1) {
-        return eco_error_set(err, ECO_E_UNSUPPORTED, 0,
-                             "batch %u: not in this version, which decodes one sequence",
-                             workload->batch);
+    if (workload->batch == 0 || workload->batch > ECO_WORKLOAD_BATCH_MAX) {
+        return eco_error_set(err, ECO_E_RANGE, 0, "batch %u is not 1 to %d", workload->batch,
+                             ECO_WORKLOAD_BATCH_MAX);
     }
     ECO_TRY(check_shape(workload->shape, err));
     if (workload->n_prompt == 0 || workload->n_tokens == 0) {
@@ -71,6 +70,10 @@ eco_status ecoi_workload_check(const eco_workload *workload, eco_error *err) {
                              workload->shape->n_positions_max);
     }
     return ECO_OK;
+}
+
+uint32_t ecoi_outlier_permille(const eco_workload *workload, eco_format format) {
+    return format == ECO_FORMAT_INT8 ? workload->outlier_permille : 0;
 }
 
 float ecoi_linear_scale(uint32_t n_columns) {

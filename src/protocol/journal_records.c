@@ -185,6 +185,7 @@ uint32_t ecoi_plan_rows(const eco_plan *plan, eco_plan_row rows[ECO_PLAN_ROWS_MA
     add_text(&list, "meter", "--meter", plan->meter);
     add_text(&list, "meter_source", "what the meter reads (--meter-…)", source);
     add_integer(&list, "batch", "--batch", plan->batch);
+    add_integer(&list, "outliers", "--outliers", plan->outlier_permille);
     add_integer(&list, "prompt_tokens", "--prompt-tokens", plan->n_prompt);
     add_integer(&list, "tokens", "--tokens", plan->n_tokens);
     add_integer(&list, "seed", "--seed", plan->seed);
@@ -315,6 +316,8 @@ eco_status ecoi_journal_probes(eco_session *session, eco_error *err) {
     put_number(&r, ceilings, "read_bytes_per_s", c->read_bytes_per_s);
     put_number(&r, ceilings, "read_power_w", c->read_power_w);
     put_number(&r, ceilings, "read_j_per_byte", c->read_j_per_byte);
+    put_number(&r, ceilings, "matrix_fp16_ops_per_s", c->matrix_fp16_ops_per_s);
+    put_number(&r, ceilings, "matrix_int8_ops_per_s", c->matrix_int8_ops_per_s);
     put_number(&r, ceilings, "launch_s", c->launch_s);
     put_reading(&r, root, "idle_temp_c", session->idle_temp_c);
     put_bool(&r, root, "idle_settled", session->idle_settled);

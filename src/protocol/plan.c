@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const double WINDOW_OVERHEAD_S = 0.35; /* tick alignment at both ends and the stop */
-static const double PROBES_S = 9.0;           /* idles, sensor, bandwidth and launch probes */
+static const double PROBES_S = 10.0; /* idles, sensor, bandwidth, launch and matrix probes */
 
 /* How long a step can take, from the bytes it reads: the fastest memory there is, and a slow device that reaches a
  * quarter of its own. */
@@ -58,10 +58,8 @@ eco_status eco_plan_check(const eco_plan *plan, eco_error *err) {
     ECO_TRY(check_number("--margin", plan->margin_pct, 0, 100, err));
     ECO_TRY(check_number("--prompt-tokens", plan->n_prompt, 1, 1 << 20, err));
     ECO_TRY(check_number("--tokens", plan->n_tokens, 1, 1 << 20, err));
-    if (plan->batch != 1) {
-        return eco_error_set(err, ECO_E_USAGE, 0, "--batch: %u is not in this version; expected 1",
-                             plan->batch);
-    }
+    ECO_TRY(check_number("--batch", plan->batch, 1, ECO_BATCH_MAX, err));
+    ECO_TRY(check_number("--outliers", plan->outlier_permille, 0, 1000, err));
     const uint64_t positions = (uint64_t)plan->n_prompt + plan->n_tokens;
     if (positions > plan->shape->n_positions_max) {
         return eco_error_set(
@@ -80,7 +78,9 @@ static void window_seconds(const eco_plan *plan, uint32_t arm, double *shortest_
         const bool cpu = strcmp(plan->engine.device, "cpu") == 0;
         const double steps = (double)plan->n_prompt + plan->n_tokens;
         const double bytes =
-            eco_model_token_bytes(plan->shape, plan->arms[arm], plan->head, steps / 2.0).total;
+            plan->batch * eco_model_batch_token_bytes(plan->shape, plan->arms[arm], plan->head,
+                                                      steps / 2.0, plan->batch)
+                              .total;
         const double generation_s[2] = {
             steps * bytes / (cpu ? FASTEST_CPU_BYTES_PER_S : FASTEST_CUDA_BYTES_PER_S),
             steps * bytes / (cpu ? SLOWEST_CPU_BYTES_PER_S : SLOWEST_CUDA_BYTES_PER_S)};
@@ -188,8 +188,9 @@ void eco_plan_describe(const eco_plan *plan, eco_text *out) {
                    (unsigned long long)plan->seed);
     ecoi_text_addf(out, "arms:");
     for (uint32_t i = 0; i < plan->n_arms; i++) {
-        const eco_token_bytes bytes = eco_model_token_bytes(plan->shape, plan->arms[i], plan->head,
-                                                            plan->n_prompt + plan->n_tokens / 2.0);
+        const eco_token_bytes bytes =
+            eco_model_batch_token_bytes(plan->shape, plan->arms[i], plan->head,
+                                        plan->n_prompt + plan->n_tokens / 2.0, plan->batch);
         ecoi_text_addf(out, "%s %s%s (%.3f GB a token)", i == 0 ? "" : ",",
                        eco_format_at(plan->arms[i])->name, i == 0 ? " baseline" : "",
                        bytes.total * 1e-9);

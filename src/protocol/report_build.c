@@ -21,11 +21,17 @@ static void head(const eco_session *session, eco_report *r) {
     eco_report_set_string(r, ECO_FIELD_BENCHMARK, ECO_TOP, "ecocompute-energy-methodology");
     eco_report_set_bool(r, ECO_FIELD_FOLLOWS_CONVENTIONS, ECO_TOP, true);
     eco_report_set_bool(r, ECO_FIELD_CERTIFIED, ECO_TOP, false);
-    eco_report_set_string(r, ECO_FIELD_SCENARIO, ECO_TOP, "SingleStream");
-    eco_report_set_string(r, ECO_FIELD_SCENARIO_NOTE, ECO_TOP,
-                          "a label for batch 1; no load generator issued the queries");
+    const bool single = session->plan->batch == 1;
+    eco_report_set_string(r, ECO_FIELD_SCENARIO, ECO_TOP, single ? "SingleStream" : "Offline");
+    eco_report_set_string(
+        r, ECO_FIELD_SCENARIO_NOTE, ECO_TOP,
+        single ? "a label for batch 1; no load generator issued the queries"
+               : "a label for batches above 1; no load generator issued the queries");
     eco_report_set_string(r, ECO_FIELD_TIMESTAMP_UTC, ECO_TOP, now);
     eco_report_set_string(r, ECO_FIELD_RUN_ID, ECO_TOP, session->plan->run_id);
+    if (session->plan->session != NULL) {
+        eco_report_set_string(r, ECO_FIELD_SESSION, ECO_TOP, session->plan->session);
+    }
     eco_report_set_string(r, ECO_FIELD_PR_TOOL, ECO_TOP, "ecocompute");
     eco_report_set_string(r, ECO_FIELD_PR_NOTE, ECO_TOP,
                           "every headline number follows from the traces named in power_trace; "
@@ -33,6 +39,24 @@ static void head(const eco_session *session, eco_report *r) {
     eco_report_set_string(
         r, ECO_FIELD_NOTICE, ECO_TOP,
         "Not a certified benchmark result. Product names are trademarks of their owners.");
+}
+
+/* An arm that quantizes activations has outliers planted in its model; the others have none. */
+static void weights_note(const eco_session *session, uint32_t arm, eco_report *r) {
+    const eco_plan *plan = session->plan;
+    char text[256];
+    if (eco_format_at(plan->arms[arm])->quantizes_activations) {
+        snprintf(text, sizeof text,
+                 "deterministic, near-normal (sum of eight uniforms), scaled by 1/sqrt(inputs); "
+                 "outliers planted in %u of a thousand columns of the %s model, none in the other",
+                 plan->outlier_permille, eco_format_at(plan->arms[arm])->name);
+        eco_report_set_integer(r, ECO_FIELD_WL_OUTLIERS, ECO_TOP, plan->outlier_permille);
+    } else {
+        snprintf(text, sizeof text,
+                 "deterministic, near-normal (sum of eight uniforms), scaled by 1/sqrt(inputs); no "
+                 "outliers planted");
+    }
+    eco_report_set_string(r, ECO_FIELD_WL_WEIGHTS_NOTE, ECO_TOP, text);
 }
 
 static void system_and_workload(const eco_session *session, uint32_t arm, eco_report *r) {
@@ -65,9 +89,7 @@ static void system_and_workload(const eco_session *session, uint32_t arm, eco_re
     eco_report_set_string(r, ECO_FIELD_WL_ENGINE, ECO_TOP, engine->name);
     eco_report_set_string(r, ECO_FIELD_WL_DEVICE, ECO_TOP, gpu ? "cuda" : "cpu");
     eco_report_set_string(r, ECO_FIELD_WL_WEIGHTS, ECO_TOP, "synthetic");
-    eco_report_set_string(r, ECO_FIELD_WL_WEIGHTS_NOTE, ECO_TOP,
-                          "deterministic, near-normal (sum of eight uniforms), scaled by "
-                          "1/sqrt(inputs); no outliers planted");
+    weights_note(session, arm, r);
     eco_report_set_string(r, ECO_FIELD_WL_HEAD, ECO_TOP, eco_format_at(plan->head)->name);
     eco_report_set_integer(r, ECO_FIELD_WL_SEED, ECO_TOP, (int64_t)plan->seed);
     eco_report_set_integer(r, ECO_FIELD_WL_PROMPT, ECO_TOP, plan->n_prompt);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads a report and the traces beside it for checking.
+ * Reads a report and the traces beside it, for checking and drawing; and a study's CSV.
  */
 #include "ecocompute/report_file.h"
 
@@ -14,6 +14,7 @@
 enum { TRACES_MAX = 16 };
 static const size_t REPORT_BYTES_MAX = 16u << 20;
 static const size_t TRACE_BYTES_MAX = 256u << 20;
+static const size_t STUDY_BYTES_MAX = 64u << 20;
 
 eco_status eco_report_load(const char *path, eco_report **out, eco_error *err) {
     *out = NULL;
@@ -126,4 +127,35 @@ eco_status eco_report_recompute_file(const eco_report *report, const char *path,
     }
     return out->lines.failed ? eco_error_set(err, ECO_E_NO_MEMORY, 0, "%s: out of memory", path)
                              : ECO_OK;
+}
+
+eco_status eco_report_trace_load(const eco_report *report, const char *path, uint32_t index,
+                                 eco_sample **rows, size_t *n_rows, eco_error *err) {
+    eco_trace_text trace = {0};
+    eco_findings findings = {0};
+    char *text = NULL;
+    *rows = NULL;
+    *n_rows = 0;
+    read_trace(report, path, index, &trace, &text, &findings);
+    eco_status status = ECO_OK;
+    if (trace.text != NULL) {
+        status = eco_trace_parse(trace.text, trace.length, trace.file, rows, n_rows, err);
+    } else {
+        const char *why = findings.lines.data != NULL ? findings.lines.data : "no trace\n";
+        status =
+            eco_error_set(err, ECO_E_INVALID, 0, "%s: %.*s", path, (int)strcspn(why, "\n"), why);
+    }
+    eco_findings_free(&findings);
+    ecoi_free(text);
+    return status;
+}
+
+eco_status eco_study_load_csv(eco_study *study, const char *path, eco_error *err) {
+    const eco_file_limits limits = {.size_max = STUDY_BYTES_MAX};
+    char *text = NULL;
+    size_t size = 0;
+    ECO_TRY(ecoi_file_read(path, &limits, &text, &size, err));
+    const eco_status status = eco_study_add_csv(study, text, size, path, err);
+    ecoi_free(text);
+    return status;
 }

@@ -298,6 +298,11 @@ static void bound_arm(pair *p, uint32_t i) {
         .read_j_per_byte = session->ceilings.read_j_per_byte,
         .launch_s = session->ceilings.launch_s,
         .launches_per_token = ecoi_launches_per_token(session, p->order[i]),
+        .flops_per_token = ecoi_flops_per_token(session),
+        .matrix_flops_per_s =
+            eco_format_at(session->arms[p->order[i]].format)->quantizes_activations
+                ? session->ceilings.matrix_int8_ops_per_s
+                : session->ceilings.matrix_fp16_ops_per_s,
         .power_capped = (s->throttle & ECO_THROTTLE_POWER_CAP) != 0,
         .throttled = (s->throttle & (ECO_THROTTLE_THERMAL | ECO_THROTTLE_POWER_BRAKE)) != 0,
         .on_gpu = session->engine_info.boundary.kind == ECO_BOUNDARY_GPU};
@@ -311,6 +316,12 @@ static void explain(pair *p) {
     put(r, ECO_FIELD_EX_BW_W, ECO_TOP, c->read_power_w, 3);
     put(r, ECO_FIELD_EX_MJ_GB, ECO_TOP, c->read_j_per_byte * 1e12, 3);
     put(r, ECO_FIELD_EX_LAUNCH_US, ECO_TOP, c->launch_s * 1e6, 4);
+    if (c->matrix_fp16_ops_per_s > 0.0) {
+        put(r, ECO_FIELD_EX_FP16, ECO_TOP, c->matrix_fp16_ops_per_s * 1e-12, 3);
+    }
+    if (c->matrix_int8_ops_per_s > 0.0) {
+        put(r, ECO_FIELD_EX_INT8, ECO_TOP, c->matrix_int8_ops_per_s * 1e-12, 3);
+    }
     for (uint32_t i = 0; i < p->n_arms; i++) {
         bound_arm(p, i);
         const eco_bound *b = &p->bounds[i];
@@ -323,6 +334,10 @@ static void explain(pair *p) {
         put(r, ECO_FIELD_EA_ROOF_MJ, at, b->roofline_j * 1e3, 3);
         put(r, ECO_FIELD_EA_BW_SHARE, at, b->bandwidth_share, 4);
         put(r, ECO_FIELD_EA_LAUNCH_SHARE, at, b->launch_share, 4);
+        eco_report_set_rounded(r, ECO_FIELD_EA_FLOPS, at, ecoi_flops_per_token(p->session), 0);
+        if (b->compute_share > 0.0) {
+            put(r, ECO_FIELD_EA_COMPUTE_SHARE, at, b->compute_share, 4);
+        }
         put(r, ECO_FIELD_EA_ENERGY_FACTOR, at, b->energy_factor, 3);
         eco_report_set_string(r, ECO_FIELD_EA_BOUND, at, b->name);
     }

@@ -262,6 +262,12 @@ static bool read_tenants(const ecoi_json *root, eco_resumption *r) {
     return true;
 }
 
+/* 0 where the key is missing: this ceiling was not probed. */
+static bool read_optional(const ecoi_json *object, const char *key, double *out) {
+    *out = 0.0;
+    return member(object, key) == NULL || read_number(object, key, out);
+}
+
 static eco_status take_probes(restore *in, const ecoi_json *root, eco_error *err) {
     eco_session *session = in->session;
     eco_resumption *r = &session->resumption;
@@ -273,6 +279,8 @@ static eco_status take_probes(restore *in, const ecoi_json *root, eco_error *err
         !read_number(ceilings, "read_power_w", &c->read_power_w) ||
         !read_number(ceilings, "read_j_per_byte", &c->read_j_per_byte) ||
         !read_number(ceilings, "launch_s", &c->launch_s) ||
+        !read_optional(ceilings, "matrix_fp16_ops_per_s", &c->matrix_fp16_ops_per_s) ||
+        !read_optional(ceilings, "matrix_int8_ops_per_s", &c->matrix_int8_ops_per_s) ||
         !read_reading(root, "idle_temp_c", &session->idle_temp_c) ||
         !read_bool(root, "idle_settled", &session->idle_settled) || !read_tenants(root, r) ||
         !read_totals(root, r)) {

@@ -16,7 +16,7 @@ static const double PROGRESS_TIMEOUT_S =
     180.0; /* a load that finishes nothing for so long is broken */
 static const double READ_WATCH_S = 1.7;
 static const double READ_WINDOW_S = 1.5;
-static const double LAUNCH_S = 0.3;
+static const double SHORT_PROBE_S = 0.3;
 static const double NO_SENSOR_S = 3.5; /* the sampler reads the temperature once a second */
 static const int64_t STEADY_STEP_NS = 50000000;
 static const double CLOSING_S = 0.5; /* the closing edge is left to the sampler so long before */
@@ -269,34 +269,23 @@ static eco_phase phase_of(eco_work_kind kind) {
         return ECO_PHASE_PREFILL;
     case ECO_WORK_READ:
     case ECO_WORK_LAUNCH:
+    case ECO_WORK_MATRIX_FP16:
+    case ECO_WORK_MATRIX_INT8:
         return ECO_PHASE_PROBE;
     }
     return ECO_PHASE_PROBE;
 }
 
-/* The load is running: ramp, window, stop, rows. A fault of the load outranks what it did to the window. */
-static eco_status window_under_load(eco_session *session, uint32_t index, eco_load *load, hold *h,
-                                    eco_window *out, eco_error *err) {
-    eco_session_arm *arm = &session->arms[index];
-    ecoi_sampler_mark(session->sampler, h->block, ECO_PHASE_RAMP);
-    ecoi_sampler_follow(session->sampler, arm->info.progress);
-    const int64_t start_ns = ecoi_now_ns();
-    eco_status status = wait_ramp(arm, load, h, err);
-    if (status == ECO_OK && h->steady_max_s > 0.0 && session->meter != NULL) {
-        status = wait_steady(session, arm, load, h, start_ns, out, err);
-    }
-    if (status == ECO_OK) {
-        status = hold_window(session, arm, load, h, out, err);
-    }
+/* Stops the load and keeps the rows. `status` is what came of the windows; a fault of the load outranks it. */
+static eco_status end_load(eco_session *session, uint32_t index, eco_load *load, eco_status status,
+                           eco_work_result *result, eco_error *err) {
     const bool ended = ecoi_load_ended(load);
     ecoi_sampler_follow(session->sampler, NULL);
-    eco_work_result result;
     eco_error load_error;
-    const eco_status load_status = ecoi_load_stop(load, &result, &load_error);
+    const eco_status load_status = ecoi_load_stop(load, result, &load_error);
     ecoi_sampler_mark(session->sampler, 0, ECO_PHASE_COOLDOWN);
     eco_error keep_error;
     const eco_status kept = ecoi_rows_keep(session, index, &keep_error);
-    out->unit_bytes = result.unit_bytes;
     if (load_status != ECO_OK) {
         if (err != NULL) {
             *err = load_error;
@@ -310,6 +299,26 @@ static eco_status window_under_load(eco_session *session, uint32_t index, eco_lo
         *err = keep_error;
     }
     return status != ECO_OK ? status : kept;
+}
+
+/* The load is running: ramp, window, stop, rows. */
+static eco_status window_under_load(eco_session *session, uint32_t index, eco_load *load, hold *h,
+                                    eco_window *out, eco_error *err) {
+    eco_session_arm *arm = &session->arms[index];
+    ecoi_sampler_mark(session->sampler, h->block, ECO_PHASE_RAMP);
+    ecoi_sampler_follow(session->sampler, arm->info.progress);
+    const int64_t start_ns = ecoi_now_ns();
+    eco_status status = wait_ramp(arm, load, h, err);
+    if (status == ECO_OK && h->steady_max_s > 0.0 && session->meter != NULL) {
+        status = wait_steady(session, arm, load, h, start_ns, out, err);
+    }
+    if (status == ECO_OK) {
+        status = hold_window(session, arm, load, h, out, err);
+    }
+    eco_work_result result;
+    status = end_load(session, index, load, status, &result, err);
+    out->unit_bytes = result.unit_bytes;
+    return status;
 }
 
 /* From the rows as printed, so that the trace alone gives the same numbers. */
@@ -350,7 +359,8 @@ eco_status ecoi_window_run(eco_session *session, const eco_window_request *reque
               .ramp_s = ramp_of(session),
               .seconds = request->seconds,
               .unit_period = request->kind == ECO_WORK_GENERATION
-                                 ? (double)arm->workload.n_prompt + arm->workload.n_tokens
+                                 ? ((double)arm->workload.n_prompt + arm->workload.n_tokens) *
+                                       arm->workload.batch
                                  : 0.0,
               .steady_max_s = request->cool && steady ? session->plan->steady_max_s : 0.0};
     if (session->plan->protocol == ECO_PROTOCOL_PUBLISHED) {
@@ -369,19 +379,78 @@ eco_status ecoi_sampler_start(eco_session *session, eco_error *err) {
     return ecoi_sampler_open(&options, &session->sampler, err);
 }
 
-static eco_status probe_launch(eco_session *session, eco_error *err) {
+/* Runs work of one kind for a moment, timed by itself. */
+static eco_status probe_short(eco_session *session, eco_work_kind kind, eco_work_result *out,
+                              eco_error *err) {
     eco_load *load = NULL;
-    ECO_TRY(ecoi_load_start(session->arms[0].arm, ECO_WORK_LAUNCH, 0, &load, err));
-    ecoi_sleep_until_ns(ecoi_now_ns() + (int64_t)(LAUNCH_S * 1e9));
+    *out = (eco_work_result){0};
+    ECO_TRY(ecoi_load_start(session->arms[0].arm, kind, 0, &load, err));
+    const int64_t until_ns = ecoi_now_ns() + (int64_t)(SHORT_PROBE_S * 1e9);
+    while (ecoi_now_ns() < until_ns && !ecoi_load_ended(load)) {
+        ecoi_sleep_until_ns(ecoi_now_ns() + STEP_NS);
+    }
+    return ecoi_load_stop(load, out, err);
+}
+
+static eco_status probe_launch(eco_session *session, eco_error *err) {
     eco_work_result result;
-    ECO_TRY(ecoi_load_stop(load, &result, err));
+    ECO_TRY(probe_short(session, ECO_WORK_LAUNCH, &result, err));
     if (result.n_units > 0 && result.busy_s > 0.0) {
         session->ceilings.launch_s = result.busy_s / (double)result.n_units;
     }
     return ECO_OK;
 }
 
-/* Bandwidth, energy per byte and launch cost of this card now; opens the sampler for the whole run. */
+/* An engine or device without this kind of work leaves the rate unknown. */
+static eco_status probe_matrix(eco_session *session, eco_work_kind kind, double *ops_per_s,
+                               eco_error *err) {
+    eco_work_result result;
+    eco_error own = {0};
+    const eco_status status = probe_short(session, kind, &result, &own);
+    if (status != ECO_OK && status != ECO_E_UNSUPPORTED) {
+        if (err != NULL) {
+            *err = own;
+        }
+        return status;
+    }
+    if (status == ECO_OK && result.busy_s > 0.0) {
+        *ops_per_s = (double)result.n_units * result.unit_ops / result.busy_s;
+    }
+    return ECO_OK;
+}
+
+eco_status ecoi_ceiling_run(eco_session *session, const eco_ceiling_request *request,
+                            eco_ceiling *out, eco_error *err) {
+    *out =
+        (eco_ceiling){.energy_basis = energy_basis_of(session), .time_basis = ECO_BASIS_MEASURED};
+    eco_session_arm *arm = &session->arms[0];
+    eco_load *load = NULL;
+    ECO_TRY(ecoi_load_start(arm->arm, request->kind, 0, &load, err));
+    ecoi_sampler_mark(session->sampler, 0, ECO_PHASE_RAMP);
+    ecoi_sampler_follow(session->sampler, arm->info.progress);
+    hold h = {.phase = ECO_PHASE_PROBE, .ramp_s = request->ramp_s, .seconds = request->seconds};
+    eco_status status = wait_ramp(arm, load, &h, err);
+    for (uint32_t i = 0; status == ECO_OK && i < ECO_CEILING_WINDOWS; i++) {
+        eco_window window = {0};
+        h.block = (int32_t)(request->first_block + i);
+        status = hold_window(session, arm, load, &h, &window, err);
+    }
+    eco_work_result result;
+    ECO_TRY(end_load(session, 0, load, status, &result, err));
+    const double unit = result.unit_ops > 0.0 ? result.unit_ops : result.unit_bytes;
+    for (uint32_t i = 0; i < ECO_CEILING_WINDOWS; i++) {
+        eco_window window = {0};
+        h.block = (int32_t)(request->first_block + i);
+        ECO_TRY(conclude(session, 0, &h, &window, err));
+        const double amount = window.figures.tokens * (unit > 0.0 ? unit : 1.0);
+        out->per_s[i] = amount / window.figures.seconds;
+        out->j_per[i] = window.figures.energy_j / amount;
+        out->n++;
+    }
+    return ECO_OK;
+}
+
+/* Bandwidth, energy per byte, launch cost and matrix rates of this card now; opens the sampler for the whole run. */
 eco_status ecoi_ceilings_probe(eco_session *session, eco_error *err) {
     eco_load *load = NULL;
     eco_status status = ECO_OK;
@@ -408,6 +477,9 @@ eco_status ecoi_ceilings_probe(eco_session *session, eco_error *err) {
     session->ceilings.read_j_per_byte = window.figures.energy_j / bytes;
     ecoi_sampler_mark(session->sampler, 0, ECO_PHASE_PROBE);
     ECO_TRY(probe_launch(session, err));
+    eco_ceilings *c = &session->ceilings;
+    ECO_TRY(probe_matrix(session, ECO_WORK_MATRIX_FP16, &c->matrix_fp16_ops_per_s, err));
+    ECO_TRY(probe_matrix(session, ECO_WORK_MATRIX_INT8, &c->matrix_int8_ops_per_s, err));
     ecoi_sampler_mark(session->sampler, 0, ECO_PHASE_COOLDOWN);
     ecoi_sampler_clear(session->sampler);
     return ECO_OK;

@@ -59,6 +59,7 @@ typedef struct eco_idle_device {
 /* The card's ceilings as probed in this run, n = 1 each; 0 = unknown. */
 typedef struct eco_ceilings {
     double read_bytes_per_s, read_power_w, read_j_per_byte, launch_s;
+    double matrix_fp16_ops_per_s, matrix_int8_ops_per_s;
 } eco_ceilings;
 
 /* What must be the same for blocks to be pooled. Texts that name no machine. */
@@ -158,6 +159,22 @@ typedef struct eco_window_request {
 ECO_NODISCARD eco_status ecoi_window_run(eco_session *session, const eco_window_request *request,
                                          eco_window *out, eco_error *err);
 ECO_NODISCARD eco_status ecoi_ceilings_probe(eco_session *session, eco_error *err);
+/* One ceiling in windows back to back under one load, for the command probe. The sampler is open. Each window has a
+ * block of its own, from `first_block` on, so that the rows of several ceilings keep apart. */
+enum { ECO_CEILING_WINDOWS = 3 };
+typedef struct eco_ceiling_request {
+    eco_work_kind kind;
+    double ramp_s, seconds;
+    uint32_t first_block; /* from 1 */
+} eco_ceiling_request;
+typedef struct eco_ceiling {
+    uint32_t n;                        /* windows */
+    double per_s[ECO_CEILING_WINDOWS]; /* bytes, operations or launches a second */
+    double j_per[ECO_CEILING_WINDOWS]; /* joules for one of them; 0 without a meter */
+    eco_basis energy_basis, time_basis;
+} eco_ceiling;
+ECO_NODISCARD eco_status ecoi_ceiling_run(eco_session *session, const eco_ceiling_request *request,
+                                          eco_ceiling *out, eco_error *err);
 /* Opens the sampler for the whole run; ecoi_ceilings_probe does it where the ceilings are probed. */
 ECO_NODISCARD eco_status ecoi_sampler_start(eco_session *session, eco_error *err);
 /* What the headline is made of, by the plan's protocol: the windows of the blocks, and how many of their work units (of

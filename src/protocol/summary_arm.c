@@ -35,12 +35,21 @@ double ecoi_bytes_per_token(const eco_session *session, uint32_t index) {
     const double first = plan->protocol == ECO_PROTOCOL_PUBLISHED ? 0.0 : plan->n_prompt;
     const double last = (double)plan->n_prompt + plan->n_tokens;
     return ecoi_units_per_token(plan) *
-           eco_model_token_bytes(plan->shape, arm->format, arm->workload.head, (first + last) / 2.0)
+           eco_model_batch_token_bytes(plan->shape, arm->format, arm->workload.head,
+                                       (first + last) / 2.0, plan->batch)
                .total;
 }
 
+double ecoi_flops_per_token(const eco_session *session) {
+    const eco_plan *plan = session->plan;
+    const double first = plan->protocol == ECO_PROTOCOL_PUBLISHED ? 0.0 : plan->n_prompt;
+    const double last = (double)plan->n_prompt + plan->n_tokens;
+    return ecoi_units_per_token(plan) * eco_model_token_flops(plan->shape, (first + last) / 2.0);
+}
+
 double ecoi_launches_per_token(const eco_session *session, uint32_t index) {
-    return ecoi_units_per_token(session->plan) * session->arms[index].info.launches_per_token;
+    return ecoi_units_per_token(session->plan) * session->arms[index].info.launches_per_token /
+           session->plan->batch;
 }
 
 static void widen_clocks(eco_arm_summary *out, const eco_sampler_stats *stats) {

@@ -28,6 +28,7 @@ uint32_t ecoi_log_ratios(const eco_session *session, uint32_t arm, double out[EC
 /* What a generated token of the headline must move, and the kernels it takes; a published one carries its share of the
  * prefill. */
 double ecoi_bytes_per_token(const eco_session *session, uint32_t arm);
+double ecoi_flops_per_token(const eco_session *session);
 double ecoi_launches_per_token(const eco_session *session, uint32_t arm);
 /* The window of this block and phase, or NULL. */
 const eco_window *ecoi_window_find(const eco_session_arm *arm, int32_t block, eco_phase phase);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What bounds an arm: the time its bytes and its launches alone would take on this card, against the time it took.
- * The roofline is Williams, Waterman, Patterson (2009), here for memory only and also for energy.
+ * What bounds an arm: the time its bytes, its operations and its launches alone would take on this card, against the
+ * time it took. The roofline is Williams, Waterman, Patterson (2009), here also for energy.
  */
 #include "ecocompute/report.h"
 
@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-static const double BANDWIDTH_BOUND =
-    0.6; /* share of the probed bandwidth from which an arm is called bound by it */
+static const double CEILING_BOUND =
+    0.6; /* share of a probed ceiling from which an arm is called bound by it */
 static const double ACCOUNTED =
     0.75; /* bytes and launches together explain the time from here on */
 static const double FLOOR_SLACK = 0.9; /* the floor itself is n = 1 */
@@ -26,7 +26,10 @@ static const char *bound_name(const eco_bound_input *input, const eco_bound *bou
     if (!(bound->bandwidth_share > 0.0)) {
         return "unknown";
     }
-    if (bound->bandwidth_share >= BANDWIDTH_BOUND) {
+    if (bound->compute_share >= CEILING_BOUND && bound->compute_share > bound->bandwidth_share) {
+        return "compute-bound";
+    }
+    if (bound->bandwidth_share >= CEILING_BOUND) {
         return "bandwidth-bound";
     }
     if (bound->launch_share > 0.0 && bound->bandwidth_share + bound->launch_share >= ACCOUNTED) {
@@ -41,6 +44,10 @@ eco_bound eco_explain_bound(const eco_bound_input *input) {
         out.roofline_s = input->bytes_per_token / input->read_bytes_per_s;
         out.bandwidth_share = out.roofline_s / input->token_s;
         out.launch_share = input->launch_s * input->launches_per_token / input->token_s;
+    }
+    if (input->flops_per_token > 0.0 && input->matrix_flops_per_s > 0.0 && input->token_s > 0.0) {
+        out.compute_s = input->flops_per_token / input->matrix_flops_per_s;
+        out.compute_share = out.compute_s / input->token_s;
     }
     if (input->read_j_per_byte > 0.0 && input->mj_per_token > 0.0) {
         out.roofline_j = input->bytes_per_token * input->read_j_per_byte;
@@ -87,6 +94,9 @@ void eco_explain_advice(const eco_bound *arm, const char *arm_name, eco_text *ou
                          "change the result more than the format does"},
         {"bandwidth-bound",
          "is limited by memory traffic: fewer bytes a token is what saves energy here"},
+        {"compute-bound",
+         "is limited by arithmetic: a smaller batch, or a format whose products run faster on this "
+         "card, changes its time; fewer bytes do not"},
         {"kernel-bound",
          "spends its time inside kernels beyond what its bytes and launches need, on "
          "instructions and latency: faster kernels would lower its energy"},

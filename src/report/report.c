@@ -170,6 +170,18 @@ bool eco_report_string(const eco_report *report, eco_field field, eco_at at, con
     return true;
 }
 
+bool eco_report_strings_hold(const eco_report *report, eco_field field, eco_at at,
+                             const char *text) {
+    const ecoi_json *const list = ecoi_report_find(report, field, at);
+    const ecoi_json *one = list != NULL && list->type == ECOI_JSON_ARRAY ? list->first : NULL;
+    for (; one != NULL; one = one->next) {
+        if (one->type == ECOI_JSON_STRING && strcmp(one->text, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool eco_report_bool(const eco_report *report, eco_field field, eco_at at, bool *out) {
     *out = false;
     const ecoi_json *const value = ecoi_report_find(report, field, at);

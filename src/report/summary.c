@@ -216,7 +216,11 @@ void eco_report_summarise(const eco_report *report, eco_text *out) {
     add_field(out, report, ECO_FIELD_WL_MODEL, ECO_TOP, "?");
     ecoi_text_add_z(out, " on ");
     add_field(out, report, ECO_FIELD_SUT_GPU, ECO_TOP, "?");
-    ecoi_text_add_z(out, ", batch 1, ");
+    int64_t batch = 0;
+    if (eco_report_integer(report, ECO_FIELD_WL_BATCH, ECO_TOP, &batch)) {
+        ecoi_text_addf(out, ", batch %lld", (long long)batch);
+    }
+    ecoi_text_add_z(out, ", ");
     add_field(out, report, ECO_FIELD_ME_METHOD, ECO_TOP, "?");
     /* Widths count bytes, and "±" is two. */
     ecoi_text_addf(out, "\n  %-8s  %12s  %11s  %10s  %8s  %s\n", "arm", "mJ/token", "± (95 %)",

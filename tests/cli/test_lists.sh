@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source=tests/cli/lib_cli.sh
 . "$(dirname "$(readlink -f "$0")")/lib_cli.sh"
 
-for command in measure meters engines models formats validate; do
+for command in measure run probe explain export plot meters engines models formats validate doctor; do
     run "$command" --help
     is_status 0
     grep -q "^Example: ecocompute $command" stdout || fail "$LAST: no example"
@@ -16,7 +16,7 @@ done
 # Every option of the contract that this version has is in the help.
 run measure --help
 for option in model precision baseline engine device weights seed batch prompt-tokens tokens blocks window quick margin \
-    protocol thermal-mode cooldown-max order order-seed meter output-dir force dry-run require-measured json quiet color; do
+    protocol thermal-mode cooldown-max order order-seed meter output-dir force plan resume dry-run require-measured json quiet color; do
     grep -q -- "--$option\b" stdout || fail "measure --help does not tell --$option"
 done
 for flag in --version -V; do
@@ -43,8 +43,11 @@ run formats
 is_status 0
 run formats --json
 is_status 0
-jq -e 'map({(.name): .bits_per_weight}) | add == {"FP16": 16, "NF4": 4.5}' stdout >/dev/null ||
-    fail "formats: $(cat stdout)"
+jq -e 'map({(.name): .bits_per_weight}) | add == {"FP16": 16, "BF16": 16, "NF4": 4.5, "NF4-DQ": 4.12695312, "INT8": 8,
+    "W8A16": 8, "Q4_0": 4.5, "Q8_0": 8.5, "FP8": 8}' stdout >/dev/null || fail "formats: $(cat stdout)"
+jq -e 'all(.cpu) and (map(select(.quantizes_activations).name) == ["INT8"])
+    and (map(select(.cuda).name) | contains(["FP16", "NF4"]))
+    and (map(select(.cuda | not).name) | contains(["NF4-DQ"]))' stdout >/dev/null || fail "formats: devices: $(cat stdout)"
 
 # Without driver libraries: listed, not usable, with the reason and the places looked at.
 run engines

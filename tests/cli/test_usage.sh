@@ -18,8 +18,7 @@ refused() {
 
 refused "unknown command 'measrue', did you mean 'measure'?; \`ecocompute --help\` lists them" measrue
 refused "unknown command 'xyzzy'; \`ecocompute --help\` lists them" xyzzy
-for command in energy_estimate sweep probe estimate optimize fit check architectures explain compare plot \
-    share export; do
+for command in energy_estimate sweep estimate optimize fit check architectures compare share; do
     refused "command $command is not in this version" "$command"
 done
 
@@ -30,9 +29,14 @@ refused "unknown option '--charactrize', did you mean '--characterize'?" meters 
 refused "--model: unknown model 'Qwen2-8B', did you mean 'Qwen2-7B'?; \`ecocompute models\` lists them" \
     measure --model Qwen2-8B
 refused "--model: unknown model 'zzzzzzzzzzzz'; \`ecocompute models\` lists them" measure --model zzzzzzzzzzzz
-refused "--precision: unknown precision 'NF5', did you mean 'NF4'?" measure --precision NF5
-refused "--baseline: unknown precision 'FP15', did you mean 'FP16'?" measure --baseline FP15
-refused "--precision: unknown precision ''; expected FP16 or NF4" measure --precision NF4,
+refused "--precision: unknown precision 'NF5', did you mean 'NF4'?; \`ecocompute formats\` lists them" \
+    measure --precision NF5
+refused "--precision: unknown precision 'W8A15', did you mean 'W8A16'?; \`ecocompute formats\` lists them" \
+    measure --precision q4_0,W8A15
+refused "--baseline: unknown precision 'FP15', did you mean 'FP16'?; \`ecocompute formats\` lists them" \
+    measure --baseline FP15
+refused "--baseline: NF4 is not a baseline; expected FP16 or BF16" measure --baseline nf4 --precision W8A16
+refused "--precision: unknown precision ''; \`ecocompute formats\` lists them" measure --precision NF4,
 refused "--precision: NF4 is named twice (the baseline counts)" measure --precision NF4,NF4
 refused "--device: unknown device 'cud', did you mean 'cuda'?; expected auto, cpu, cuda, cuda:1 or cuda:GPU-…" \
     measure --device cud
@@ -45,7 +49,7 @@ refused "meters: unexpected argument 'extra'" meters extra
 refused "--device: only with --characterize" meters --device cuda
 refused "validate: a report is expected, such as ecocompute-out/latest/energy.json" validate
 
-for option in gpu-arch quantize-head quality no-quality share plan parameters-file; do
+for option in gpu-arch quantize-head quality no-quality share parameters-file; do
     refused "--$option is not in this version" measure "--$option"
 done
 refused "--profile dataset-eligible is not in this version" validate --profile dataset-eligible x.json
@@ -69,8 +73,11 @@ refused "--iterations: 0 is out of range; expected 1 to 1000" measure --protocol
 refused "--iterations: '1001' is not usable; expected a whole number from 0 to 1000" \
     measure --protocol published --iterations 1001
 refused "--steady-max: '4' is not usable; expected a number from 5 to 600" measure --thermal-mode steady --steady-max 4
-refused "--precision INT8 is not in this version" measure --precision NF4,INT8
-refused "--batch 2 is not in this version; expected 1" measure --batch 2
+refused "--batch: '65' is not usable; expected a whole number from 0 to 64" measure --batch 65
+refused "--batch: 0 is out of range; expected 1 to 64" measure --batch 0
+refused "probe: unexpected argument 'extra'" probe extra
+refused "--device: unknown device 'cud', did you mean 'cuda'?; expected auto, cpu, cuda, cuda:1 or cuda:GPU-…" \
+    probe --device cud
 
 # Numbers: no rest, no sign where none belongs, no overflow, no comma, no NaN.
 for bad in abc '' 1x 1,5 nan inf 0.1 601 1e999 -1; do

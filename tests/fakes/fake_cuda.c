@@ -291,6 +291,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     case 76:
         *value = strchr(cc, '.') != NULL ? atoi(strchr(cc, '.') + 1) : 0;
         return 0;
+    case 97:
+        *value = (int)fake_board_number(visible[device], "shared_bytes", FAKE_SHARED_BYTES);
+        return 0;
     default:
         return E_VALUE;
     }
@@ -576,5 +579,6 @@ int cuFuncSetAttribute(const struct fake_kernel *function, int attribute, int va
 int cuFuncSetAttribute(const struct fake_kernel *function, int attribute, int value) {
     FAKE_CALL();
     (void)function;
-    return attribute == 8 && value <= 96 * 1024 ? 0 : E_VALUE;
+    return (attribute == 8 && value <= FAKE_SHARED_BYTES) || (attribute == 9 && value <= 100) ? 0
+                                                                                            : E_VALUE;
 }

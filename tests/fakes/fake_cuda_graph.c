@@ -10,6 +10,8 @@
 #include "fake_cuda_kernels.h"
 #include "fake_cuda_queue.h"
 #include "fake_page.h"
+#include "kernels/gpu/batch_args.h"
+#include "kernels/gpu/stream_args.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,7 +164,7 @@ int cuLaunchKernel(const struct fake_kernel *function, unsigned grid_x, unsigned
         return code;
     }
     if (grid_x == 0 || grid_y == 0 || grid_z != 1 || block_x == 0 || block_x > 1024 ||
-        block_y != 1 || block_z != 1 || extra != NULL || shared_bytes > 96 * 1024) {
+        block_y != 1 || block_z != 1 || extra != NULL || shared_bytes > FAKE_SHARED_BYTES) {
         return E_VALUE;
     }
     const struct node node = {function, params[0], grid_x, grid_y, block_x, shared_bytes};
@@ -204,10 +206,12 @@ int cuGraphExecDestroy(struct graph *exec) {
 }
 
 /* What a graph is, by the names in it; and the counter its last kernel advances, which is that
- * kernel's first argument (eco_units_done: by its second). */
+ * kernel's first argument, by its second (eco_token_done: by 1). A step of a batch and a chunk of a
+ * prompt take one step's time, eco_units_done's units each their own. */
 static struct fake_work work_of(const struct graph *exec, uint32_t board) {
     const char *kind = "fp16";
     struct fake_work work = {.n_units = 1};
+    uint64_t n_steps = 1; /* of those that take their time one after another */
     for (size_t i = 0; i < exec->n_nodes; i++) {
         const struct node *node = &exec->nodes[i];
         const char *name = node->kernel->name;
@@ -218,18 +222,31 @@ static struct fake_work work_of(const struct graph *exec, uint32_t board) {
             kind = "read";
         } else if (strstr(name, "empty") != NULL) {
             kind = "launch";
-        } else if (strcmp(name, "eco_token_done") == 0 || strcmp(name, "eco_units_done") == 0) {
+        } else if (strstr(name, "rate_") != NULL) {
+            kind = strstr(name, "int8") != NULL ? "matrix_int8" : "matrix_fp16";
+        } else if (strcmp(name, "eco_stream") == 0) {
+            struct gpu_stream_args args;
+            memcpy(&args, node->args, sizeof args);
+            const bool nf4 = args.format == STREAM_NF4 || args.format == STREAM_NF4_SMALL;
+            kind = nf4 ? "nf4" : kind;
+        } else if (strstr(name, "batch_gemm") != NULL) {
+            uint32_t format = 0;
+            memcpy(&format, node->args, sizeof format);
+            kind = format == BATCH_NF4 ? "nf4" : kind;
+        } else if (strstr(name, "_done") != NULL) {
             memcpy(&first, node->args, sizeof first);
             work.counter = (uint64_t *)(uintptr_t)first;
         }
-        if (strcmp(name, "eco_units_done") == 0) {
+        if (strstr(name, "_done") != NULL && strcmp(name, "eco_token_done") != 0) {
             memcpy(&work.n_units, (const char *)node->args + sizeof first, sizeof work.n_units);
         }
+        n_steps = strcmp(name, "eco_units_done") == 0 ? work.n_units : n_steps;
     }
     static const struct {
         const char *kind;
         double step_us, power_w;
-    } usual[] = {{"fp16", 800, 495}, {"nf4", 700, 327}, {"read", 1870, 635}, {"launch", 2, 180}};
+    } usual[] = {{"fp16", 800, 495}, {"nf4", 700, 327},          {"read", 1870, 635},
+                 {"launch", 2, 180}, {"matrix_fp16", 2000, 680}, {"matrix_int8", 2000, 640}};
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
         if (strcmp(usual[i].kind, kind) == 0) {
             char key[32];
@@ -237,7 +254,7 @@ static struct fake_work work_of(const struct graph *exec, uint32_t board) {
             const double minutes = (double)(now_ns() - loaded_ns) / 60e9;
             const double longer = 1 + fake_board_number(board, "drift_pct", 0) / 100 * minutes;
             const double step_us = fake_board_number(board, key, usual[i].step_us) * longer;
-            work.duration_ns = (int64_t)(step_us * 1e3 * (double)work.n_units);
+            work.duration_ns = (int64_t)(step_us * 1e3 * (double)n_steps);
             (void)snprintf(key, sizeof key, "power_w.%s", kind);
             work.power_w = fake_board_number(board, key, usual[i].power_w);
         }

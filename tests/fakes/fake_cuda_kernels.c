@@ -8,13 +8,16 @@
 
 #define ECO_GPU_EMULATED 1
 #include "kernels/gpu/args.h"
+#include "kernels/gpu/stream_args.h"
+#include "kernels/gpu/stream_device.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIBERS_MAX = 512, STACK_BYTES = 64 * 1024, SHARED_BYTES = 96 * 1024 };
+/* BLOCKS_MAX: of a kernel whose blocks wait for one another; all others' run one after another. */
+enum { FIBERS_MAX = 2304, BLOCKS_MAX = 4, STACK_BYTES = 64 * 1024, SHARED_BYTES = FAKE_SHARED_BYTES };
 
 struct meeting { /* a barrier of some of a block's threads */
     uint32_t n_live, n_arrived, turn;
@@ -77,16 +80,24 @@ static struct {
     const struct fake_kernel *kernel;
     const void *args;
     uint32_t grid_x, block_x, block_y, n_threads, shared_bytes;
+    uint32_t n_together; /* blocks that run at once, from block_x on */
     uint32_t current;
     uint64_t n_moves; /* arrivals and ends: none in a whole round means that nobody can go on */
     place scheduler;
     struct fiber fibers[FIBERS_MAX];
-    struct meeting block;
+    struct meeting blocks[BLOCKS_MAX];
     struct meeting warps[FIBERS_MAX / WARP];
     uint32_t slots[2][FIBERS_MAX];
 } gpu;
 
-vec4 shared_dynamic[SHARED_BYTES / sizeof(vec4)];
+static vec4 shared_memory[BLOCKS_MAX][SHARED_BYTES / sizeof(vec4)];
+
+static uint32_t current_block(void) { /* of those that run at once */
+    return gpu.current / gpu.n_threads;
+}
+vec4 *shared_of_block(void) {
+    return shared_memory[current_block()];
+}
 
 static void yield_fiber(void) {
     fake_switch(&gpu.fibers[gpu.current].at, &gpu.scheduler);
@@ -115,10 +126,10 @@ static void leave(struct meeting *meeting) {
 }
 
 uint32_t thread_index(void) {
-    return gpu.current;
+    return gpu.current % gpu.n_threads;
 }
 uint32_t block_index(void) {
-    return gpu.block_x;
+    return gpu.block_x + current_block();
 }
 uint32_t block_index_y(void) {
     return gpu.block_y;
@@ -131,7 +142,38 @@ uint32_t grid_size(void) {
 }
 
 void block_barrier(void) {
-    meet(&gpu.block);
+    meet(&gpu.blocks[current_block()]);
+}
+
+uint32_t stream_format(void) {
+    return ((const struct gpu_stream_args *)gpu.args)->format;
+}
+uint32_t n_slots(void) {
+    return ((const struct gpu_stream_args *)gpu.args)->n_slots;
+}
+uint32_t n_workers(void) {
+    return ((const struct gpu_stream_args *)gpu.args)->n_workers;
+}
+void grid_arrive(uint32_t *arrived) {
+    *arrived += 1;
+    gpu.n_moves++;
+}
+void grid_wait(const uint32_t *arrived, uint32_t n) {
+    while (*arrived < n) {
+        yield_fiber();
+    }
+    gpu.n_moves++;
+}
+
+uint32_t fake_thread(void) {
+    return gpu.current;
+}
+void fake_warp_meet(void) {
+    meet(&gpu.warps[gpu.current / WARP]);
+}
+
+void warp_barrier(void) {
+    meet(&gpu.warps[gpu.current / WARP]);
 }
 
 /* Two sets of slots in turn: a lane can be one shuffle ahead of another, never two. */
@@ -172,6 +214,7 @@ void store_release_system(uint64_t *p, uint64_t value) {
 }
 
 #include "kernels/gpu/decode.c"
+#include "kernels/gpu/stream.c"
 #include "kernels/gpu/probe.c"
 #include "kernels/gpu/weights.c"
 
@@ -179,37 +222,33 @@ void store_release_system(uint64_t *p, uint64_t value) {
     static void run_##name(const void *args) { \
         name(*(const struct type *)args);      \
     }
-RUNNER(eco_embed, gpu_embed_args)
-RUNNER(eco_norm_gemv_fp16, gpu_gemv_args)
-RUNNER(eco_norm_gemv_nf4, gpu_gemv_args)
-RUNNER(eco_gemv_add_fp16, gpu_gemv_args)
-RUNNER(eco_gemv_add_nf4, gpu_gemv_args)
-RUNNER(eco_norm_gate_up_fp16, gpu_gemv_args)
-RUNNER(eco_norm_gate_up_nf4, gpu_gemv_args)
-RUNNER(eco_rope_append, gpu_rope_args)
-RUNNER(eco_attention, gpu_attention_args)
-RUNNER(eco_attention_join, gpu_attention_args)
-RUNNER(eco_argmax, gpu_argmax_args)
+RUNNER(eco_stream, gpu_stream_args)
 RUNNER(eco_token_done, gpu_token_done_args)
 RUNNER(eco_units_done, gpu_units_done_args)
 RUNNER(eco_read, gpu_read_args)
 RUNNER(eco_empty, gpu_empty_args)
-RUNNER(eco_fill_fp16, gpu_fill_fp16_args)
-RUNNER(eco_fill_nf4, gpu_fill_nf4_args)
+RUNNER(eco_fill_fp16, gpu_fill_args)
+RUNNER(eco_fill_bf16, gpu_fill_args)
+RUNNER(eco_fill_nf4, gpu_fill_args)
+RUNNER(eco_fill_int8, gpu_fill_args)
+RUNNER(eco_fill_q4_0, gpu_fill_args)
+RUNNER(eco_fill_q8_0, gpu_fill_args)
+RUNNER(eco_fill_fp8, gpu_fill_args)
 RUNNER(eco_fill_random, gpu_fill_random_args)
 
 #define ROW(name, type) \
     { #name, sizeof(struct type), run_##name }
 static const struct fake_kernel kernels[] = {
-    ROW(eco_embed, gpu_embed_args),           ROW(eco_norm_gemv_fp16, gpu_gemv_args),
-    ROW(eco_norm_gemv_nf4, gpu_gemv_args),    ROW(eco_gemv_add_fp16, gpu_gemv_args),
-    ROW(eco_gemv_add_nf4, gpu_gemv_args),     ROW(eco_norm_gate_up_fp16, gpu_gemv_args),
-    ROW(eco_norm_gate_up_nf4, gpu_gemv_args), ROW(eco_rope_append, gpu_rope_args),
-    ROW(eco_attention, gpu_attention_args),   ROW(eco_attention_join, gpu_attention_args),
-    ROW(eco_argmax, gpu_argmax_args),         ROW(eco_token_done, gpu_token_done_args),
+    ROW(eco_stream, gpu_stream_args),         ROW(eco_token_done, gpu_token_done_args),
     ROW(eco_units_done, gpu_units_done_args), ROW(eco_read, gpu_read_args),
-    ROW(eco_empty, gpu_empty_args),           ROW(eco_fill_fp16, gpu_fill_fp16_args),
-    ROW(eco_fill_nf4, gpu_fill_nf4_args),     ROW(eco_fill_random, gpu_fill_random_args),
+    ROW(eco_empty, gpu_empty_args),           ROW(eco_fill_fp16, gpu_fill_args),
+    ROW(eco_fill_bf16, gpu_fill_args),
+    ROW(eco_fill_int8, gpu_fill_args),
+    ROW(eco_fill_q4_0, gpu_fill_args),
+    ROW(eco_fill_q8_0, gpu_fill_args),
+    ROW(eco_fill_fp8, gpu_fill_args),
+
+    ROW(eco_fill_nf4, gpu_fill_args),     ROW(eco_fill_random, gpu_fill_random_args),
 };
 
 const struct fake_kernel *fake_kernel_find(const char *name) {
@@ -218,7 +257,7 @@ const struct fake_kernel *fake_kernel_find(const char *name) {
             return &kernels[i];
         }
     }
-    return NULL;
+    return fake_batch_kernel_find(name);
 }
 
 static void die(const char *what) {
@@ -230,7 +269,7 @@ static void fiber_main(void) {
     gpu.kernel->run(gpu.args);
     gpu.fibers[gpu.current].live = false;
     gpu.n_moves++;
-    leave(&gpu.block);
+    leave(&gpu.blocks[current_block()]);
     leave(&gpu.warps[gpu.current / WARP]);
     yield_fiber();
 }
@@ -238,6 +277,7 @@ static void fiber_main(void) {
 static void prepare_fiber(struct fiber *fiber) {
     fiber->live = true;
     fiber->n_shuffles = 0;
+    fake_batch_thread_begin((uint32_t)(fiber - gpu.fibers));
     if (fiber->stack == NULL) {
         fiber->stack = malloc(STACK_BYTES);
     }
@@ -247,23 +287,35 @@ static void prepare_fiber(struct fiber *fiber) {
     place_new(&fiber->at, fiber->stack, STACK_BYTES, fiber_main);
 }
 
-static void start_block(void) {
-    memset(shared_dynamic, 0xff, gpu.shared_bytes);
-    gpu.block = (struct meeting){.n_live = gpu.n_threads};
-    for (uint32_t w = 0; w * WARP < gpu.n_threads; w++) {
-        const uint32_t left = gpu.n_threads - w * WARP;
+static void start_blocks(void) {
+    const uint32_t n = gpu.n_together * gpu.n_threads;
+    for (uint32_t b = 0; b < gpu.n_together; b++) {
+        memset(shared_memory[b], 0xff, gpu.shared_bytes);
+        gpu.blocks[b] = (struct meeting){.n_live = gpu.n_threads};
+    }
+    for (uint32_t w = 0; w * WARP < n; w++) {
+        const uint32_t left = n - w * WARP;
         gpu.warps[w] = (struct meeting){.n_live = left < WARP ? left : WARP};
     }
-    for (uint32_t t = 0; t < gpu.n_threads; t++) {
+    for (uint32_t t = 0; t < n; t++) {
         prepare_fiber(&gpu.fibers[t]);
     }
 }
 
-static void run_block(void) {
-    start_block();
-    while (gpu.block.n_live > 0) {
+static bool some_live(void) {
+    for (uint32_t b = 0; b < gpu.n_together; b++) {
+        if (gpu.blocks[b].n_live > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void run_blocks(void) {
+    start_blocks();
+    while (some_live()) {
         const uint64_t before = gpu.n_moves;
-        for (uint32_t t = 0; t < gpu.n_threads; t++) {
+        for (uint32_t t = 0; t < gpu.n_together * gpu.n_threads; t++) {
             gpu.current = t;
             if (gpu.fibers[t].live) {
                 fake_switch(&gpu.scheduler, &gpu.fibers[t].at);
@@ -282,12 +334,14 @@ void fake_kernel_run(const struct fake_kernel *kernel, const void *args, uint32_
     gpu.grid_x = grid_x;
     gpu.n_threads = block;
     gpu.shared_bytes = shared_bytes;
-    if (block == 0 || block > FIBERS_MAX || shared_bytes > SHARED_BYTES) {
+    gpu.n_together = strcmp(kernel->name, "eco_stream") == 0 ? grid_x : 1;
+    if (block == 0 || gpu.n_together > BLOCKS_MAX || gpu.n_together * block > FIBERS_MAX ||
+        shared_bytes > SHARED_BYTES) {
         die("more threads or shared memory than the fake has");
     }
     for (gpu.block_y = 0; gpu.block_y < grid_y; gpu.block_y++) {
-        for (gpu.block_x = 0; gpu.block_x < grid_x; gpu.block_x++) {
-            run_block();
+        for (gpu.block_x = 0; gpu.block_x < grid_x; gpu.block_x += gpu.n_together) {
+            run_blocks();
         }
     }
 }

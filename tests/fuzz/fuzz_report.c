@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A report from outside: read, checked, re-derived, summarised, written. The input is the report's text and behind
+ * A report from outside: read, checked, re-derived, summarised, explained, made a row of a study, written. The input is the report's text and behind
  * each NUL the text of one trace, in the order of power_trace.files. For any input: a refusal has a code and a message;
  * what was read is written as something that reads back to the same text; findings are single lines.
  */
 #include "fuzz_check.h"
 
+#include "ecocompute/explain.h"
 #include "ecocompute/report.h"
+#include "ecocompute/study.h"
 
 enum { TRACES_MAX = 8 };
 
@@ -47,6 +49,35 @@ static void recompute(const eco_report *report, const char *rest, size_t size) {
     eco_findings_free(&findings);
 }
 
+/* Shares and factors are finite and no text drives a terminal; a row comes back from its CSV. */
+static void explain_and_export(const eco_report *report) {
+    eco_explanation e;
+    eco_error err = {0};
+    eco_text text = {0};
+    if (eco_report_explain(report, NULL, &e, &err) == ECO_OK) {
+        eco_explanation_text(&e, &text);
+        FUZZ_DEMAND(!text.failed && text.length > 0);
+        for (size_t i = 0; i < text.length; i++) {
+            const unsigned char c = (unsigned char)text.data[i];
+            FUZZ_DEMAND(c == '\n' || (c >= 0x20 && c != 0x7f));
+        }
+        eco_text_free(&text);
+        FUZZ_DEMAND(eco_explanation_json(&e, &text, &err) == ECO_OK);
+        eco_text_free(&text);
+        eco_explanation_free(&e);
+    }
+    eco_study *study = eco_study_new();
+    eco_study *back = eco_study_new();
+    FUZZ_DEMAND(study != NULL && back != NULL);
+    FUZZ_DEMAND(eco_study_add_report(study, report, "report", &err) == ECO_OK);
+    eco_study_write_csv(study, &text);
+    const eco_status status = eco_study_add_csv(back, text.data, text.length, "csv", &err);
+    FUZZ_DEMAND(status == ECO_E_RANGE || (status == ECO_OK && eco_study_size(back) == 1));
+    eco_text_free(&text);
+    eco_study_free(back);
+    eco_study_free(study);
+}
+
 static void write_and_read_again(const eco_report *report) {
     eco_text once = {0};
     eco_text twice = {0};
@@ -81,6 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     eco_report_summarise(report, &summary);
     FUZZ_DEMAND(!summary.failed && summary.length > 0);
     eco_text_free(&summary);
+    explain_and_export(report);
     write_and_read_again(report);
     eco_report_free(report);
     free(text);

@@ -39,6 +39,8 @@ for sm in 70 80 90; do
         continue
     fi
     for file in "$root"/src/kernels/gpu/ptx/*.ptx; do
+        needs=$(awk '$1 == ".target" { sub(/^sm_/, "", $2); print $2 + 0; exit }' "$file")
+        [ "$sm" -ge "$needs" ] || continue
         if ! "$ptxas" -v -arch="sm_$sm" -o "$work/out.cubin" "$file" >"$work/log" 2>&1; then
             echo "sm_$sm: $(basename "$file"): refused"
             cat "$work/log"

@@ -11,6 +11,7 @@
 #include "kernels/kernels.h"
 
 #include "../unit/fake_driver.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cuda_model.h"
 #include "kernels/half.h"
 #include "kernels/quant.h"
@@ -20,6 +21,12 @@
 static eco_error error;
 static void *cuda;
 static void *cpu;
+
+static void reopen_cuda(const char *script) {
+    ecoi_backend_cuda.close(cuda);
+    fake_driver_start(script);
+    ASSERT_OK(ecoi_backend_cuda.open(NULL, 0, &cuda, &error), &error);
+}
 
 /* 20 rows of anything, heads of 10 in a cache of 16, columns that fill no vector, biases, tied or not. */
 static eco_model_shape odd_shape(bool tied) {
@@ -62,12 +69,12 @@ static uint16_t expected_half(uint64_t tensor, uint64_t i, float offset, float s
     return half_from_float(syn_value(syn_key(99, tensor), i, offset, scale));
 }
 
-static void assert_fp16_rows(const cuda_matrix *matrix, uint32_t first, uint32_t n, uint64_t tensor,
-                             float scale) {
+static void assert_fp16_rows(const cuda_matrix *matrix, uint32_t first, uint32_t step, uint32_t n,
+                             uint64_t tensor, float scale) {
     for (uint32_t r = 0; r < n; r++) {
         for (uint32_t c = 0; c < matrix->stride; c++) {
             const uint16_t got =
-                stored_half(matrix->weights, (uint64_t)(first + r) * matrix->stride + c);
+                stored_half(matrix->weights, (uint64_t)(first + r * step) * matrix->stride + c);
             const uint16_t want =
                 c < matrix->n_columns
                     ? expected_half(tensor, (uint64_t)r * matrix->n_columns + c, 0, scale)
@@ -77,67 +84,122 @@ static void assert_fp16_rows(const cuda_matrix *matrix, uint32_t first, uint32_t
     }
 }
 
-static void assert_nf4_rows(const cuda_matrix *matrix, uint32_t first, uint32_t n, uint64_t tensor,
-                            float scale) {
-    const uint64_t key = syn_key(99, tensor);
-    for (uint32_t r = 0; r < n; r++) {
-        const uint64_t row = first + r;
-        for (uint32_t c = 0; c < matrix->stride; c++) {
-            const uint32_t block = c / NF4_BLOCK;
-            const uint32_t end = (block + 1) * NF4_BLOCK < matrix->n_columns
-                                     ? (block + 1) * NF4_BLOCK
-                                     : matrix->n_columns;
-            float absmax = 0.0f;
-            for (uint32_t k = block * NF4_BLOCK; k < end; k++) {
-                absmax = fmaxf(absmax, fabsf(half_round(syn_value(
-                                           key, (uint64_t)r * matrix->n_columns + k, 0, scale))));
-            }
-            float stored = 0.0f;
-            if (block < matrix->n_blocks) {
-                memcpy(&stored,
-                       (const float *)(uintptr_t)matrix->absmax + row * matrix->n_blocks + block,
-                       sizeof stored);
-                assert_memory_equal(&stored, &absmax, sizeof stored);
-            }
-            const unsigned char *codes =
-                (const unsigned char *)(uintptr_t)matrix->weights + row * (matrix->stride / 2);
-            const uint32_t got = ((uint32_t)codes[c / 2] >> (4 * (c % 2))) & 15u;
-            const float value =
-                half_round(syn_value(key, (uint64_t)r * matrix->n_columns + c, 0, scale));
-            assert_int_equal(got, c < matrix->n_columns ? nf4_code(value, nf4_inverse(absmax)) : 7);
+/* Code of a weight, and bits of its scale, as each device keeps them. */
+static uint32_t cpu_code(const eco_cpu_matrix *m, uint32_t row, uint32_t c) {
+    const unsigned char *codes = (const unsigned char *)m->weights + (size_t)row * m->n_row_bytes;
+    const uint32_t bits = m->n_row_bytes * 8 / m->stride;
+    if (bits == 4) {
+        return (uint32_t)codes[c / 32 * 16 + c % 16] >> (c % 32 < 16 ? 0 : 4) & 15u;
+    }
+    return bits == 8 ? codes[c] : codes[2 * c] | (uint32_t)codes[2 * c + 1] << 8;
+}
+
+static uint32_t gpu_code(const cuda_matrix *m, uint64_t row, uint32_t c) {
+    const uint32_t bits = ecoi_cuda_storage(m->format).weight_bits;
+    const unsigned char *codes =
+        (const unsigned char *)(uintptr_t)m->weights + row * (m->stride * bits / 8);
+    if (bits == 4) {
+        return (uint32_t)codes[c / 2] >> (4 * (c % 2)) & 15u;
+    }
+    return bits == 8 ? codes[c] : codes[2 * c] | (uint32_t)codes[2 * c + 1] << 8;
+}
+
+static uint32_t zero_code(eco_format format) {
+    return format == ECO_FORMAT_NF4 ? NF4_ZERO : format == ECO_FORMAT_Q4_0 ? Q4_0_ZERO : 0;
+}
+
+static void assert_scales(const cuda_matrix *ours, uint64_t our_row, const eco_cpu_matrix *theirs,
+                          uint64_t their_row) {
+    const uint32_t size = ecoi_cuda_storage(ours->format).scale_bytes;
+    const unsigned char *got =
+        (const unsigned char *)(uintptr_t)ours->scales + our_row * ours->n_blocks * size;
+    const void *want = size == 4
+                           ? (const void *)(theirs->scales + their_row * theirs->n_blocks)
+                           : (const void *)(theirs->half_scales + their_row * theirs->n_blocks);
+    assert_memory_equal(got, want, (size_t)theirs->n_blocks * size);
+    assert_true(ours->n_blocks >= theirs->n_blocks && ours->n_blocks <= theirs->n_blocks + 1);
+    for (uint32_t b = theirs->n_blocks; b < ours->n_blocks; b++) { /* rows are whole words */
+        uint16_t padding;
+        memcpy(&padding, got + (size_t)b * size, sizeof padding);
+        assert_int_equal(size, sizeof padding);
+        assert_int_equal(padding & 0x7fff, 0);
+    }
+}
+
+/* Row first + i · step of ours is row i of theirs, padding holds codes of 0. */
+static void assert_rows(const cuda_matrix *ours, uint32_t first, uint32_t step,
+                        const eco_cpu_matrix *theirs) {
+    for (uint32_t i = 0; i < theirs->n_rows; i++) {
+        const uint32_t row = first + i * step;
+        for (uint32_t c = 0; c < ours->stride; c++) {
+            assert_int_equal(gpu_code(ours, row, c), c < ours->n_columns ? cpu_code(theirs, i, c)
+                                                                         : zero_code(ours->format));
         }
+        if (ours->n_blocks != 0) {
+            assert_scales(ours, row, theirs, i);
+        }
+    }
+}
+
+/* The memory of an opened model takes the weights of another format: also of one without kernels. */
+static void refill(cuda_model *model, const eco_workload *work) {
+    model->workload = *work;
+    model->memory = ecoi_cuda_plan(&model->workload, model->base, model->layers);
+    assert_true(model->memory.end <= model->base + model->arena_bytes);
+    ASSERT_OK(ecoi_cuda_fill(model, &error), &error);
+}
+
+static void assert_weights(const cuda_model *ours, const eco_cpu_model *theirs) {
+    const cuda_layer *layer = &ours->layers[1];
+    const eco_cpu_layer *want = &theirs->layers[1];
+    assert_rows(&layer->qkv, 0, 1, &want->q);
+    assert_rows(&layer->qkv, 60, 1, &want->k);
+    assert_rows(&layer->qkv, 80, 1, &want->v);
+    assert_rows(&layer->o, 0, 1, &want->o);
+    assert_rows(&layer->gate_up, 0, 2, &want->gate);
+    assert_rows(&layer->gate_up, 1, 2, &want->up);
+    assert_rows(&layer->down, 0, 1, &want->down);
+    assert_rows(&ours->memory.head, 0, 1, &theirs->head);
+    assert_rows(&ours->memory.embedding, 0, 1, &theirs->embedding);
+    for (uint32_t i = 0; i < 77; i++) {
+        assert_int_equal(stored_half(layer->norm_attention, i), want->norm_attention[i]);
+        assert_int_equal(stored_half(layer->norm_ffn, i), want->norm_ffn[i]);
+        assert_int_equal(stored_half(ours->memory.norm_final, i), theirs->norm_final[i]);
     }
 }
 
 static void test_weights_are_the_hosts_bit_for_bit(void **state) {
     (void)state;
     const eco_model_shape shape = odd_shape(true);
-    for (eco_format format = ECO_FORMAT_FP16; format <= ECO_FORMAT_NF4; format++) {
-        const eco_workload work = workload(&shape, format, format, 12);
-        void *opened = NULL;
-        ASSERT_OK(ecoi_backend_cuda.model_open(cuda, &work, &opened, &error), &error);
-        const cuda_model *model = opened;
-        const cuda_layer *layer = &model->layers[1];
-        const float scale = ecoi_linear_scale(77);
-        void (*check)(const cuda_matrix *, uint32_t, uint32_t, uint64_t, float) =
-            format == ECO_FORMAT_FP16 ? assert_fp16_rows : assert_nf4_rows;
-        check(&layer->qkv, 0, 60, syn_layer_tensor(1, SYN_Q), scale);
-        check(&layer->qkv, 60, 20, syn_layer_tensor(1, SYN_K), scale);
-        check(&layer->qkv, 80, 20, syn_layer_tensor(1, SYN_V), scale);
-        check(&layer->up, 0, 131, syn_layer_tensor(1, SYN_UP), scale);
-        check(&layer->down, 0, 77, syn_layer_tensor(1, SYN_DOWN), ecoi_linear_scale(131));
-        check(&model->memory.head, 0, 211, SYN_EMBEDDING, 1.0f);
-        assert_fp16_rows(&model->memory.embedding, 0, 211, SYN_EMBEDDING, 1.0f);
-        for (uint32_t i = 0; i < 77; i++) {
-            assert_int_equal(stored_half(layer->norm_ffn, i),
-                             expected_half(syn_layer_tensor(1, SYN_NORM_FFN), i, 1.0f, 0.1f));
-        }
-        for (uint32_t i = 0; i < 20; i++) {
-            assert_int_equal(stored_half(layer->qkv_bias, 60 + i),
-                             expected_half(syn_layer_tensor(1, SYN_K_BIAS), i, 0.0f, 0.1f));
-        }
-        ecoi_backend_cuda.model_close(opened);
+    eco_workload work = workload(&shape, ECO_FORMAT_FP16, ECO_FORMAT_FP16, 12);
+    work.outlier_permille = 50;
+    eco_workload roomy = work; /* its cache leaves room for any of them */
+    roomy.n_tokens = 4000;
+    void *opened = NULL;
+    ASSERT_OK(ecoi_backend_cuda.model_open(cuda, &roomy, &opened, &error), &error);
+    cuda_model *model = opened;
+    assert_fp16_rows(&model->layers[1].gate_up, 0, 2, 131, syn_layer_tensor(1, SYN_GATE),
+                     ecoi_linear_scale(77));
+    assert_fp16_rows(&model->layers[1].gate_up, 1, 2, 131, syn_layer_tensor(1, SYN_UP),
+                     ecoi_linear_scale(77));
+    assert_fp16_rows(&model->memory.embedding, 0, 1, 211, SYN_EMBEDDING, 1.0f);
+    for (uint32_t i = 0; i < 20; i++) {
+        assert_int_equal(stored_half(model->layers[1].qkv_bias, 60 + i),
+                         expected_half(syn_layer_tensor(1, SYN_K_BIAS), i, 0.0f, 0.1f));
     }
+    for (eco_format format = ECO_FORMAT_FP16; format < ECO_FORMAT_COUNT; format++) {
+        if (ecoi_cuda_storage(format).weight_bits == 0) {
+            continue;
+        }
+        work.linear = format;
+        work.head = format;
+        void *reference = NULL;
+        ASSERT_OK(ecoi_backend_cpu.model_open(cpu, &work, &reference, &error), &error);
+        refill(model, &work);
+        assert_weights(model, ecoi_cpu_arm_model(reference));
+        ecoi_backend_cpu.model_close(reference);
+    }
+    ecoi_backend_cuda.model_close(opened);
 }
 
 static double relative_error(const float *got, const float *want, uint32_t n) {
@@ -148,6 +210,14 @@ static double relative_error(const float *got, const float *want, uint32_t n) {
         size += (double)want[i] * (double)want[i];
     }
     return sqrt(off / size);
+}
+
+/* Weights that become pairs of FP16 are multiplied as such, four products a sum; INT8 rounds its
+ * inputs, and a sum that falls the other side of a half makes a code one larger. */
+static double tolerance_of(eco_format format) {
+    return format == ECO_FORMAT_FP16 || format == ECO_FORMAT_BF16 ? 2e-3
+           : format == ECO_FORMAT_INT8                            ? 1e-2
+                                                                  : 4e-3;
 }
 
 static void assert_logits(const eco_model_shape *shape, eco_format linear, eco_format head,
@@ -165,7 +235,7 @@ static void assert_logits(const eco_model_shape *shape, eco_format linear, eco_f
     }
     ASSERT_OK(ecoi_backend_cuda.logits(ours, tokens, n_tokens, got, &error), &error);
     ASSERT_OK(ecoi_backend_cpu.logits(reference, tokens, n_tokens, want, &error), &error);
-    ASSERT_NEAR(relative_error(got, want, shape->n_vocab), 0.0, 2e-3);
+    ASSERT_NEAR(relative_error(got, want, shape->n_vocab), 0.0, tolerance_of(linear));
     ecoi_backend_cpu.model_close(reference);
     ecoi_backend_cuda.model_close(ours);
 }
@@ -189,6 +259,30 @@ static void test_logits_agree_with_the_cpu(void **state) {
     wide.d_ff = 1056;
     assert_logits(&wide, ECO_FORMAT_FP16, ECO_FORMAT_FP16, 20, 3);
     assert_logits(&wide, ECO_FORMAT_NF4, ECO_FORMAT_FP16, 20, 3);
+}
+
+static void test_every_format_agrees_with_the_cpu(void **state) {
+    (void)state;
+    const eco_format formats[] = {ECO_FORMAT_BF16, ECO_FORMAT_NF4,  ECO_FORMAT_INT8,
+                                  ECO_FORMAT_W8A16, ECO_FORMAT_Q4_0, ECO_FORMAT_Q8_0,
+                                  ECO_FORMAT_FP8};
+    eco_model_shape shape = odd_shape(true);
+    shape.d_ff = 1311; /* more than one group of a row, and rows without a partner */
+    shape.n_layers = 1;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        assert_logits(&shape, formats[i], i % 2 == 0 ? formats[i] : ECO_FORMAT_FP16, 20, 3);
+    }
+}
+
+/* A card with little shared memory: fewer slots and warps, and NF4's small table. */
+static void test_little_shared_memory_is_enough(void **state) {
+    (void)state;
+    reopen_cuda("compute 1\nn_sm 2\nshared_bytes 60000\n");
+    const eco_model_shape shape = odd_shape(false);
+    assert_logits(&shape, ECO_FORMAT_FP16, ECO_FORMAT_FP16, 20, 5);
+    assert_logits(&shape, ECO_FORMAT_NF4, ECO_FORMAT_FP16, 20, 5);
+    assert_logits(&shape, ECO_FORMAT_INT8, ECO_FORMAT_FP16, 20, 5);
+    reopen_cuda("compute 1\nn_sm 2\n");
 }
 
 static uint32_t highest(const float *logits, uint32_t n) {
@@ -233,16 +327,17 @@ static void test_tokens_are_the_cpus_greedy_choice(void **state) {
         assert_int_equal(decode_state(ours).position, n < 5 ? 4 + n : 4);
         assert_int_equal(decode_state(ours).token, tokens[4 + n]);
     }
-    /* A generation begins anew with the prompt; 9 + 2 steps stand before its third token. */
-    const eco_work generation = {.kind = ECO_WORK_GENERATION, .n_units_max = 11};
+    /* A generation begins anew with the prompt, which is one chunk of 4; 9 + 4 + 2 units. */
+    const eco_work generation = {.kind = ECO_WORK_GENERATION, .n_units_max = 15};
     ASSERT_OK(ecoi_backend_cuda.work(ours, &generation, &result, &error), &error);
-    assert_int_equal(decode_state(ours).position, 2);
-    assert_int_equal(decode_state(ours).token, tokens[2]);
+    assert_int_equal(result.n_units, 15);
+    assert_int_equal(decode_state(ours).position, 6);
+    assert_int_equal(decode_state(ours).token, tokens[6]);
     const eco_work prefill = {.kind = ECO_WORK_PREFILL, .n_units_max = 7};
     ASSERT_OK(ecoi_backend_cuda.work(ours, &prefill, &result, &error), &error);
-    assert_int_equal(result.n_units, 7);
-    assert_int_equal(decode_state(ours).position, 3);
-    assert_int_equal(decode_state(ours).token, tokens[3]);
+    assert_int_equal(result.n_units, 8); /* two chunks */
+    assert_int_equal(decode_state(ours).position, 4);
+    assert_int_equal(decode_state(ours).token, tokens[4]);
     const eco_work launch = {.kind = ECO_WORK_LAUNCH, .n_units_max = 1};
     ASSERT_OK(ecoi_backend_cuda.work(ours, &launch, &result, &error), &error);
     assert_int_equal(result.n_units, 256);
@@ -285,6 +380,30 @@ static void test_equal_logits_choose_the_lowest_index(void **state) {
     ecoi_backend_cuda.model_close(opened);
 }
 
+/* What a device has no kernels for is refused by name before anything is loaded. */
+static void test_missing_formats_are_refused(void **state) {
+    (void)state;
+    const eco_model_shape shape = odd_shape(false);
+    for (eco_format format = ECO_FORMAT_FP16; format < ECO_FORMAT_COUNT; format++) {
+        const bool there = ecoi_backend_cuda.has_format(format);
+        const eco_workload layers = workload(&shape, format, ECO_FORMAT_FP16, 9);
+        const eco_workload head = workload(&shape, ECO_FORMAT_FP16, format, 9);
+        assert_int_equal(ecoi_backend_cuda.model_check(cuda, &layers, &error),
+                         there ? ECO_OK : ECO_E_UNSUPPORTED);
+        assert_true(there || strstr(error.message, eco_format_at(format)->name) != NULL);
+        assert_int_equal(ecoi_backend_cuda.model_check(cuda, &head, &error),
+                         there ? ECO_OK : ECO_E_UNSUPPORTED);
+        void *opened = &error;
+        const eco_status status = ecoi_backend_cuda.model_open(cuda, &layers, &opened, &error);
+        assert_int_equal(status, there ? ECO_OK : ECO_E_UNSUPPORTED);
+        assert_true((opened != NULL) == there);
+        ecoi_backend_cuda.model_close(opened);
+        assert_true(ecoi_backend_cpu.has_format(format));
+        assert_int_equal(ecoi_backend_cpu.model_check(cpu, &layers, &error), ECO_OK);
+    }
+    assert_false(ecoi_backend_cuda.has_format(ECO_FORMAT_NF4_DQ));
+}
+
 int main(int argc, char **argv) {
     (void)argc;
 #if defined(__SANITIZE_THREAD__)
@@ -304,8 +423,11 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weights_are_the_hosts_bit_for_bit),
         cmocka_unit_test(test_logits_agree_with_the_cpu),
+        cmocka_unit_test(test_every_format_agrees_with_the_cpu),
+        cmocka_unit_test(test_little_shared_memory_is_enough),
         cmocka_unit_test(test_tokens_are_the_cpus_greedy_choice),
         cmocka_unit_test(test_equal_logits_choose_the_lowest_index),
+        cmocka_unit_test(test_missing_formats_are_refused),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     ecoi_backend_cpu.close(cpu);

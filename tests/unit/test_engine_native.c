@@ -147,8 +147,8 @@ static void check_arm_refused(const eco_workload *workload, eco_status want, con
 static void test_workload_refused(void **state) {
     (void)state;
     eco_workload w = plain;
-    w.batch = 2;
-    check_arm_refused(&w, ECO_E_UNSUPPORTED, "not in this version");
+    w.batch = 65;
+    check_arm_refused(&w, ECO_E_RANGE, "batch 65 is not 1 to 64");
     w = plain;
     w.n_tokens = 20; /* 5 + 20 positions of 24 */
     check_arm_refused(&w, ECO_E_RANGE, "25 positions");

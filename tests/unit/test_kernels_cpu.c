@@ -127,8 +127,8 @@ static void test_nf4_hand_values(void **state) {
     assert_int_equal(nf4_encode(-0.5f), 2);  /* -0.5251 */
     assert_int_equal(nf4_encode(0.04f), 8);  /* just above 0.0398 */
     assert_int_equal(nf4_encode(-0.04f), 7); /* -0.0455 is the middle on the other side */
-    assert_int_equal(nf4_code(3.0f, nf4_inverse(-0.0f)), 7); /* a block of zeros */
-    assert_int_equal(nf4_code(-6.0f, nf4_inverse(6.0f)), 0);
+    assert_int_equal(nf4_code(3.0f, quant_inverse(-0.0f)), 7); /* a block of zeros */
+    assert_int_equal(nf4_code(-6.0f, quant_inverse(6.0f)), 0);
 }
 
 /* A row of 70: a block of 64 whose largest is 6, a tail of 6 with 0.5. */
@@ -140,24 +140,24 @@ static void test_nf4_row_with_a_tail(void **state) {
     }
     values[70 + 3] = half_from_float(-6.0f);
     values[70 + 69] = half_from_float(0.5f);
-    uint8_t codes[2 * 35] = {0};
+    uint8_t codes[2 * 64] = {0};
     float absmax[4] = {9.0f, 9.0f, 9.0f, 9.0f};
-    eco_cpu_matrix m = {.format = ECO_FORMAT_NF4,
-                        .n_rows = 2,
-                        .n_columns = 70,
-                        .codes = codes,
-                        .absmax = absmax,
-                        .n_row_bytes = 35,
-                        .n_blocks = 2};
+    eco_cpu_matrix m = ecoi_cpu_matrix_of(ECO_FORMAT_NF4, 2, 70);
+    assert_int_equal(m.n_row_bytes, 64);
+    assert_int_equal(m.n_blocks, 2);
+    m.weights = codes;
+    m.scales = absmax;
     ecoi_cpu_matrix_store_row(&m, 0, values);
     ecoi_cpu_matrix_store_row(&m, 1, values + 70);
     const float want[4] = {0.0f, 0.0f, 6.0f, 0.5f};
     assert_memory_equal(absmax, want, sizeof want);
     assert_int_equal(codes[0], 0x77);
-    assert_int_equal(codes[35 + 1] & 15, 0);   /* column 3, the odd one: the low half */
-    assert_int_equal(codes[35 + 34] & 15, 15); /* column 69 */
+    assert_int_equal(codes[64 + 3] & 15, 0);       /* column 3: low */
+    assert_int_equal(codes[64 + 32 + 5] & 15, 15); /* column 69 */
+    assert_int_equal(codes[64 + 32 + 5] >> 4, 7);  /* column 85: padding */
     for (uint32_t c = 0; c < 70; c++) {
-        const uint32_t code = c % 2 == 0 ? codes[35 + c / 2] >> 4 : codes[35 + c / 2] & 15u;
+        const uint32_t code =
+            (uint32_t)codes[64 + c / 32 * 16 + c % 16] >> (c % 32 < 16 ? 0 : 4) & 15u;
         const double scale = (double)absmax[2 + c / 64];
         const double x = (double)half_to_float(values[70 + c]) / scale;
         ASSERT_NEAR(fabs(x - (double)nf4_table[code]), nearest_distance(x), 2e-7);
@@ -376,34 +376,32 @@ static void test_attention(void **state) {
     ecoi_pool_close(pool);
 }
 
-/* ---- fast sums ---- */
+/* ---- fast sums over the cache; those over weights are in test_kernels_formats ---- */
 
 /* Every length up to 300, against a sum in double: the error is within that of n FP32 additions. */
 static void check_sums(const eco_cpu_sums *sums) {
     enum { N = 300 };
     uint16_t half[N];
-    uint8_t codes[N / 2];
-    float absmax[N / NF4_BLOCK + 1];
     float x[N];
     for (uint32_t i = 0; i < N; i++) {
         half[i] = half_from_float(noise(i));
         x[i] = half_round(2.0f * noise(i + 700));
-        codes[i / 2] = (uint8_t)(syn_mix(i / 2) & 0xff);
-        absmax[i / NF4_BLOCK] = 0.25f + (float)(i / NF4_BLOCK);
     }
+    uint64_t words[4 * CPU_READ_WORDS];
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < 4 * CPU_READ_WORDS; i++) {
+        words[i] = syn_mix(i);
+        total += words[i];
+    }
+    assert_true(sums->read(words, 4 * CPU_READ_WORDS) == total); /* every word, once */
     for (uint32_t n = 0; n <= N; n++) {
-        double want_half = 0.0;
-        double want_nf4 = 0.0;
+        double want = 0.0;
         double size = 0.0;
         for (uint32_t i = 0; i < n; i++) {
-            const uint32_t code = i % 2 == 0 ? codes[i / 2] >> 4 : codes[i / 2] & 15u;
-            const double weight = (double)nf4_table[code] * (double)absmax[i / NF4_BLOCK];
-            want_half += half_value(half[i]) * (double)x[i];
-            want_nf4 += weight * (double)x[i];
-            size += fabs(half_value(half[i]) * (double)x[i]) + fabs(weight * (double)x[i]);
+            want += half_value(half[i]) * (double)x[i];
+            size += fabs(half_value(half[i]) * (double)x[i]);
         }
-        ASSERT_NEAR((double)sums->dot_half(half, x, n), want_half, size * 3e-6);
-        ASSERT_NEAR((double)sums->dot_nf4(codes, absmax, x, n), want_nf4, size * 3e-6);
+        ASSERT_NEAR((double)sums->dot_half(half, x, n), want, size * 3e-6);
         float out[N];
         memcpy(out, x, sizeof out);
         sums->add_scaled(out, 0.3f, half, n);
@@ -426,6 +424,24 @@ static void test_sums_avx2(void **state) {
         skip();
     }
     check_sums(ecoi_cpu_sums_avx2());
+}
+
+static void test_sums_avx512(void **state) {
+    (void)state;
+    if (ecoi_cpu_sums_avx512() == NULL) {
+        print_message("no AVX-512 F, BW and VL here\n");
+        skip();
+    }
+    check_sums(ecoi_cpu_sums_avx512());
+}
+
+static void test_sums_neon(void **state) {
+    (void)state;
+    if (ecoi_cpu_sums_neon() == NULL) {
+        print_message("no NEON here\n");
+        skip();
+    }
+    check_sums(ecoi_cpu_sums_neon());
 }
 
 /* ---- pool ---- */
@@ -528,6 +544,8 @@ int main(void) {
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_sums_portable),
         cmocka_unit_test(test_sums_avx2),
+        cmocka_unit_test(test_sums_avx512),
+        cmocka_unit_test(test_sums_neon),
         cmocka_unit_test(test_pool_runs_every_part_once),
         cmocka_unit_test(test_pool_refuses),
         cmocka_unit_test(test_pool_share),

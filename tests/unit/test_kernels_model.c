@@ -13,13 +13,14 @@
 #include "kernels/quant.h"
 #include "kernels/synthetic.h"
 
+#include "naive_formats.h"
 #include "test_helpers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEED = 11, N_FED = 7 };
+enum { SEED = 11, N_FED = 7, OUTLIER_PERMILLE = 60 };
 
 /* Odd sizes on purpose: rows of 96, 60 and 75 columns, head widths that no vector divides, an odd
  * vocabulary. */
@@ -105,34 +106,9 @@ static double *synthetic(uint64_t tensor, size_t n, double offset, double scale)
     return out;
 }
 
-/* Quantizes and dequantizes in place by a search over the values. */
-static void through_nf4(double *weights, uint32_t rows, uint32_t columns) {
-    static const float values[NF4_CODES] = {NF4_VALUES};
-    for (size_t r = 0; r < rows; r++) {
-        for (uint32_t begin = 0; begin < columns; begin += 64) {
-            const uint32_t n = columns - begin < 64 ? columns - begin : 64;
-            double *block = weights + r * columns + begin;
-            double absmax = 0.0;
-            for (uint32_t i = 0; i < n; i++) {
-                absmax = fmax(absmax, fabs(block[i]));
-            }
-            for (uint32_t i = 0; i < n; i++) {
-                uint32_t best = 7;
-                for (uint32_t c = 0; c < NF4_CODES && absmax > 0.0; c++) {
-                    const double off = fabs(block[i] / absmax - (double)values[c]);
-                    best = off < fabs(block[i] / absmax - (double)values[best]) ? c : best;
-                }
-                block[i] = (double)values[best] * absmax;
-            }
-        }
-    }
-}
-
 static double *matrix(uint64_t tensor, uint32_t rows, uint32_t columns, eco_format format) {
     double *out = synthetic(tensor, (size_t)rows * columns, 0.0, 1.0 / sqrt((double)columns));
-    if (format == ECO_FORMAT_NF4) {
-        through_nf4(out, rows, columns);
-    }
+    naive_format(format, out, rows, columns);
     return out;
 }
 
@@ -146,11 +122,23 @@ static void multiply(const double *weights, const double *x, uint32_t rows, uint
     }
 }
 
+/* The input as the format takes it. */
+static void multiply_in(const double *weights, eco_format format, const double *x, uint32_t rows,
+                        uint32_t columns, double *out) {
+    double *taken = new_doubles(columns);
+    memcpy(taken, x, columns * sizeof *taken);
+    if (format == ECO_FORMAT_INT8) {
+        naive_int8_input(taken, columns);
+    }
+    multiply(weights, taken, rows, columns, out);
+    free(taken);
+}
+
 /* As above with a weight tensor made and freed on the way. */
 static void multiply_by(uint64_t tensor, eco_format format, const double *x, uint32_t rows,
                         uint32_t columns, double *out) {
     double *weights = matrix(tensor, rows, columns, format);
-    multiply(weights, x, rows, columns, out);
+    multiply_in(weights, format, x, rows, columns, out);
     free(weights);
 }
 
@@ -162,8 +150,14 @@ static void add_vector(uint64_t tensor, uint32_t n, double *out) {
     free(bias);
 }
 
-static void norm(const eco_model_shape *s, uint64_t tensor, const double *x, double *out) {
+/* `format` is that of the product behind it: INT8 has some gains times 32. */
+static void norm(const eco_model_shape *s, uint64_t tensor, eco_format format, const double *x,
+                 double *out) {
     double *gain = synthetic(tensor, s->d_model, 1.0, 0.1);
+    for (uint32_t i = 0; format == ECO_FORMAT_INT8 && i < s->d_model; i++) {
+        const uint64_t draw = syn_mix(syn_key(SEED, SYN_OUTLIERS) + i * 0x9E3779B97F4A7C15ull);
+        gain[i] *= draw % 1000 < OUTLIER_PERMILLE ? 32.0 : 1.0;
+    }
     double squares = 0.0;
     for (uint32_t i = 0; i < s->d_model; i++) {
         squares += x[i] * x[i];
@@ -228,7 +222,7 @@ static void naive_attention(naive *m, uint32_t l, uint32_t position) {
     const uint32_t kv = s->n_kv_heads * s->d_head;
     double *k = m->k[l] + (size_t)position * kv;
     double *v = m->v[l] + (size_t)position * kv;
-    norm(s, syn_layer_tensor(l, SYN_NORM_ATTENTION), m->x, m->in);
+    norm(s, syn_layer_tensor(l, SYN_NORM_ATTENTION), m->linear, m->x, m->in);
     multiply_by(syn_layer_tensor(l, SYN_Q), m->linear, m->in, nq, s->d_model, m->a);
     multiply_by(syn_layer_tensor(l, SYN_K), m->linear, m->in, kv, s->d_model, k);
     multiply_by(syn_layer_tensor(l, SYN_V), m->linear, m->in, kv, s->d_model, v);
@@ -252,7 +246,7 @@ static void naive_attention(naive *m, uint32_t l, uint32_t position) {
 
 static void naive_feed_forward(naive *m, uint32_t l) {
     const eco_model_shape *s = m->s;
-    norm(s, syn_layer_tensor(l, SYN_NORM_FFN), m->x, m->in);
+    norm(s, syn_layer_tensor(l, SYN_NORM_FFN), m->linear, m->x, m->in);
     multiply_by(syn_layer_tensor(l, SYN_GATE), m->linear, m->in, s->d_ff, s->d_model, m->a);
     multiply_by(syn_layer_tensor(l, SYN_UP), m->linear, m->in, s->d_ff, s->d_model, m->b);
     for (uint32_t i = 0; i < s->d_ff; i++) {
@@ -286,12 +280,10 @@ static double *naive_logits(const eco_model_shape *s, eco_format linear, eco_for
         }
     }
     double *logits = new_doubles(s->n_vocab);
-    norm(s, SYN_NORM_FINAL, m.x, m.in);
+    norm(s, SYN_NORM_FINAL, head, m.x, m.in);
     if (s->tied_embeddings) {
-        if (head == ECO_FORMAT_NF4) {
-            through_nf4(embedding, s->n_vocab, s->d_model);
-        }
-        multiply(embedding, m.in, s->n_vocab, s->d_model, logits);
+        naive_format(head, embedding, s->n_vocab, s->d_model);
+        multiply_in(embedding, head, m.in, s->n_vocab, s->d_model, logits);
     } else {
         multiply_by(SYN_HEAD, head, m.in, s->n_vocab, s->d_model, logits);
     }
@@ -319,7 +311,8 @@ static eco_workload workload_of(const eco_model_shape *shape, eco_format linear,
                           .batch = 1,
                           .n_prompt = 3,
                           .n_tokens = 4,
-                          .seed = SEED};
+                          .seed = SEED,
+                          .outlier_permille = OUTLIER_PERMILLE};
 }
 
 static double root_mean_square(const double *x, uint32_t n) {
@@ -346,7 +339,16 @@ static eco_pool *open_pool(uint32_t n) {
 
 /* Tolerance: 0.2 % of the logits' root mean square. FP32 sums differ from double ones by about
  * 1e-6, which now and then moves an activation over the edge between two FP16 numbers, 5e-4 of
- * itself. */
+ * itself. Formats of 8 bits a step wide: where the quotient lies beside a tie one weight may be a step
+ * off, 0.6 %; in INT8 so may be an activation, 3 %. */
+static double tolerance_of(eco_format linear, eco_format head) {
+    static const double tolerances[ECO_FORMAT_COUNT] = {
+        [ECO_FORMAT_FP16] = 0.002,   [ECO_FORMAT_BF16] = 0.002, [ECO_FORMAT_NF4] = 0.002,
+        [ECO_FORMAT_NF4_DQ] = 0.002, [ECO_FORMAT_INT8] = 0.03,  [ECO_FORMAT_W8A16] = 0.006,
+        [ECO_FORMAT_Q4_0] = 0.006,   [ECO_FORMAT_Q8_0] = 0.006, [ECO_FORMAT_FP8] = 0.006};
+    return fmax(tolerances[linear], tolerances[head]);
+}
+
 static void check_against_naive(const eco_model_shape *shape, eco_format linear, eco_format head) {
     eco_pool *pool = open_pool(1);
     const eco_workload workload = workload_of(shape, linear, head);
@@ -360,7 +362,7 @@ static void check_against_naive(const eco_model_shape *shape, eco_format linear,
         const double size = root_mean_square(want, shape->n_vocab);
         assert_true(size > 0.3);
         for (uint32_t i = 0; i < shape->n_vocab; i++) {
-            ASSERT_NEAR((double)model->logits[i], want[i], 0.002 * size);
+            ASSERT_NEAR((double)model->logits[i], want[i], tolerance_of(linear, head) * size);
         }
         free(want);
     }
@@ -368,34 +370,39 @@ static void check_against_naive(const eco_model_shape *shape, eco_format linear,
     ecoi_pool_close(pool);
 }
 
-static void test_fp16_against_double(void **state) {
+static void test_formats_against_double(void **state) {
     (void)state;
     for (size_t i = 0; i < N_SHAPES; i++) {
-        check_against_naive(&shapes[i], ECO_FORMAT_FP16, ECO_FORMAT_FP16);
+        for (eco_format format = ECO_FORMAT_FP16; format < ECO_FORMAT_COUNT; format++) {
+            check_against_naive(&shapes[i], format, ECO_FORMAT_FP16);
+            check_against_naive(&shapes[i], format, format);
+        }
     }
 }
 
-static void test_nf4_against_double(void **state) {
+/* What a format leaves out must be visible, or the test above shows nothing: the largest and the
+ * smallest deviation from FP16 that a format of its error would make. INT8's model has other norms. */
+static void test_formats_differ_from_fp16(void **state) {
     (void)state;
-    for (size_t i = 0; i < N_SHAPES; i++) {
-        check_against_naive(&shapes[i], ECO_FORMAT_NF4, ECO_FORMAT_FP16);
-        check_against_naive(&shapes[i], ECO_FORMAT_NF4, ECO_FORMAT_NF4);
-    }
-}
-
-/* Quantization must be visible, or the test above shows nothing. */
-static void test_nf4_differs_from_fp16(void **state) {
-    (void)state;
+    static const double least[ECO_FORMAT_COUNT] = {
+        [ECO_FORMAT_BF16] = 5e-4, [ECO_FORMAT_NF4] = 0.03,   [ECO_FORMAT_NF4_DQ] = 0.03,
+        [ECO_FORMAT_INT8] = 0.3,  [ECO_FORMAT_W8A16] = 2e-3, [ECO_FORMAT_Q4_0] = 0.03,
+        [ECO_FORMAT_Q8_0] = 2e-3, [ECO_FORMAT_FP8] = 0.01};
     double *a = naive_logits(&shapes[0], ECO_FORMAT_FP16, ECO_FORMAT_FP16, fed, N_FED);
-    double *b = naive_logits(&shapes[0], ECO_FORMAT_NF4, ECO_FORMAT_FP16, fed, N_FED);
-    for (uint32_t i = 0; i < shapes[0].n_vocab; i++) {
-        b[i] -= a[i];
+    for (eco_format format = ECO_FORMAT_BF16; format < ECO_FORMAT_COUNT; format++) {
+        double *b = naive_logits(&shapes[0], format, ECO_FORMAT_FP16, fed, N_FED);
+        for (uint32_t i = 0; i < shapes[0].n_vocab; i++) {
+            b[i] -= a[i];
+        }
+        const double off =
+            root_mean_square(b, shapes[0].n_vocab) / root_mean_square(a, shapes[0].n_vocab);
+        if (!(off > least[format] &&
+              off < (format == ECO_FORMAT_INT8 ? 3.0 : 20 * least[format]))) {
+            fail_msg("%s: off by %g", eco_format_at(format)->name, off);
+        }
+        free(b);
     }
-    const double off =
-        root_mean_square(b, shapes[0].n_vocab) / root_mean_square(a, shapes[0].n_vocab);
-    assert_true(off > 0.03 && off < 0.6);
     free(a);
-    free(b);
 }
 
 /* ---- the threaded forward against the reference ---- */
@@ -426,7 +433,7 @@ static void check_threads(const eco_workload *workload, const eco_cpu_sums *sums
         }
         for (uint32_t i = 0; i < workload->shape->n_vocab;
              i++) { /* as far apart as double and FP32 may be */
-            ASSERT_NEAR((double)want[i], (double)model->logits[i], exact ? 0.0 : 0.02);
+            ASSERT_NEAR((double)want[i], (double)model->logits[i], exact ? 0.0 : 0.05);
         }
         ecoi_cpu_model_free(model);
         ecoi_pool_close(pool);
@@ -440,8 +447,12 @@ static void test_threads_change_no_bit(void **state) {
             const eco_workload workload =
                 workload_of(&shapes[i], (eco_format)format, ECO_FORMAT_FP16);
             check_threads(&workload, &ecoi_cpu_sums_portable, true);
-            if (ecoi_cpu_sums_avx2() != NULL) {
-                check_threads(&workload, ecoi_cpu_sums_avx2(), false);
+            const eco_cpu_sums *const fast[] = {ecoi_cpu_sums_avx2(), ecoi_cpu_sums_avx512(),
+                                                ecoi_cpu_sums_neon()};
+            for (size_t k = 0; k < sizeof fast / sizeof fast[0]; k++) {
+                if (fast[k] != NULL) {
+                    check_threads(&workload, fast[k], false);
+                }
             }
         }
     }
@@ -458,8 +469,8 @@ static void test_weight_bytes(void **state) {
                 workload_of(&shapes[i], (eco_format)format, ECO_FORMAT_FP16);
             eco_cpu_model *model = open_model(&workload, pool);
             assert_int_equal(model->block_bytes, ecoi_cpu_model_bytes(&workload));
-            /* a token reads every weight but the embedding rows of other tokens; tensors are padded
-             * to 64 bytes */
+            /* a token reads every weight but the embedding rows of other tokens; rows are padded
+             * to 64 columns, which here at most doubles them, tensors to 64 bytes */
             const eco_token_bytes token =
                 eco_model_token_bytes(&shapes[i], workload.linear, workload.head, 0.0);
             const double embedding =
@@ -468,7 +479,7 @@ static void test_weight_bytes(void **state) {
                 token.linear + token.head + token.other + embedding - 2.0 * shapes[i].d_model;
             const double padding_max = 64.0 * (20.0 * shapes[i].n_layers + 4);
             assert_true((double)model->weight_bytes >= exact);
-            assert_true((double)model->weight_bytes <= exact + padding_max);
+            assert_true((double)model->weight_bytes <= 2.0 * exact + padding_max);
             ecoi_cpu_model_free(model);
         }
     }
@@ -592,9 +603,8 @@ static void test_too_large_for_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fp16_against_double),
-        cmocka_unit_test(test_nf4_against_double),
-        cmocka_unit_test(test_nf4_differs_from_fp16),
+        cmocka_unit_test(test_formats_against_double),
+        cmocka_unit_test(test_formats_differ_from_fp16),
         cmocka_unit_test(test_threads_change_no_bit),
         cmocka_unit_test(test_weight_bytes),
         cmocka_unit_test(test_decode_loops_over_its_positions),

@@ -132,8 +132,8 @@ static void impossible_plans(void **state) {
     plan.n_tokens = 0;
     refused(&plan, "--tokens: 0 is out of range; expected 1 to 1048576");
     plan = usual();
-    plan.batch = 4;
-    refused(&plan, "--batch: 4 is not in this version; expected 1");
+    plan.batch = 65;
+    refused(&plan, "--batch: 65 is out of range; expected 1 to 64");
     plan = usual();
     plan.n_prompt = 1793;
     refused(&plan, "--prompt-tokens + --tokens: 2049 positions; TinyLlama-1.1B has at most 2048");

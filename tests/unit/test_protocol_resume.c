@@ -149,7 +149,7 @@ static eco_session *stopped_run(const eco_plan *plan, uint32_t n_blocks) {
                                    .idle_bare_w = eco_reading_of(78.5),
                                    .counter_cost_s = eco_reading_absent(ECO_ABSENT_UNSUPPORTED),
                                    .seconds = 1.7};
-    session->ceilings = (eco_ceilings){4.1e12, 512.25, 1.3e-10, 2.5e-6};
+    session->ceilings = (eco_ceilings){4.1e12, 512.25, 1.3e-10, 2.5e-6, 8.5e14, 1.6e15};
     session->idle_temp_c = eco_reading_of(33.5);
     session->idle_settled = true;
     add_rows(session, 0, 0, ECO_PHASE_PROBE, 1.0);
@@ -203,6 +203,8 @@ static void same_session(const eco_session *a, const eco_session *b) {
     assert_int_equal(a->origin_ns, b->origin_ns);
     ASSERT_NEAR(a->ceilings.read_j_per_byte, b->ceilings.read_j_per_byte, 0.0);
     ASSERT_NEAR(a->ceilings.launch_s, b->ceilings.launch_s, 0.0);
+    ASSERT_NEAR(a->ceilings.matrix_fp16_ops_per_s, b->ceilings.matrix_fp16_ops_per_s, 0.0);
+    ASSERT_NEAR(a->ceilings.matrix_int8_ops_per_s, b->ceilings.matrix_int8_ops_per_s, 0.0);
     same_reading(a->idle_temp_c, b->idle_temp_c);
     assert_int_equal(a->idle_settled, b->idle_settled);
     for (uint32_t i = 0; i < a->plan->n_arms; i++) {

@@ -44,6 +44,37 @@ static void bounds(void **state) {
     assert_string_equal(bound_of(card(4e8, 1000.0, 120.0)), "kernel-bound"); /* 10 % and 24 % */
 }
 
+/* 200 TFLOP/s of products. The larger of the two shares names the bound; without a rate nothing changes. */
+static void arithmetic(void **state) {
+    (void)state;
+    eco_bound_input input = card(2e8, 100.0, 1.0); /* 50 % of the bandwidth */
+    input.matrix_flops_per_s = 200e12;
+    input.flops_per_token = 14e9; /* 70 us of 100 */
+    const eco_bound b = eco_explain_bound(&input);
+    ASSERT_NEAR(b.compute_s, 70e-6, 1e-15);
+    ASSERT_NEAR(b.compute_share, 0.7, 1e-12);
+    assert_string_equal(b.name, "compute-bound");
+    input.flops_per_token = 11e9; /* 55 %: below the share that names a bound */
+    assert_string_equal(bound_of(input), "kernel-bound");
+    input.flops_per_token = 13e9; /* 65 % of arithmetic, 75 % of the bandwidth */
+    input.bytes_per_token = 3e8;
+    assert_string_equal(bound_of(input), "bandwidth-bound");
+    input.matrix_flops_per_s = 0.0;
+    input.bytes_per_token = 2e8;
+    assert_string_equal(bound_of(input), "kernel-bound");
+    ASSERT_NEAR(eco_explain_bound(&input).compute_share, 0.0, 0.0);
+    input.matrix_flops_per_s = 200e12;
+    input.flops_per_token = 14e9;
+    input.power_capped = true;
+    assert_string_equal(bound_of(input), "power-capped");
+    eco_text text = {0};
+    input.power_capped = false;
+    const eco_bound compute = eco_explain_bound(&input);
+    eco_explain_advice(&compute, "INT8", &text);
+    assert_non_null(strstr(text.data, "INT8 is limited by arithmetic"));
+    eco_text_free(&text);
+}
+
 static void limits_come_first(void **state) {
     (void)state;
     eco_bound_input input = card(2e9, 600.0, 100.0);
@@ -112,9 +143,9 @@ static void advice(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bounds),
-                                       cmocka_unit_test(limits_come_first),
-                                       cmocka_unit_test(energy_below_what_the_bytes_need),
-                                       cmocka_unit_test(sentences), cmocka_unit_test(advice)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds),     cmocka_unit_test(limits_come_first),
+        cmocka_unit_test(arithmetic), cmocka_unit_test(energy_below_what_the_bytes_need),
+        cmocka_unit_test(sentences),  cmocka_unit_test(advice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@ static eco_report *start(void) {
     eco_report_set_string(r, ECO_FIELD_SUT_GPU, ECO_TOP, "NVIDIA H200");
     eco_report_set_string(r, ECO_FIELD_WL_MODEL, ECO_TOP, "TinyLlama-1.1B (shape only)");
     eco_report_set_string(r, ECO_FIELD_WL_PRECISION, ECO_TOP, "NF4");
+    eco_report_set_integer(r, ECO_FIELD_WL_BATCH, ECO_TOP, 16);
     eco_report_set_string(r, ECO_FIELD_ME_METHOD, ECO_TOP, "the counter");
     return r;
 }
@@ -42,8 +43,8 @@ static void expect(const eco_report *r, const char *wanted) {
     eco_text_free(&text);
 }
 
-#define HEAD                                                             \
-    "TinyLlama-1.1B (shape only) on NVIDIA H200, batch 1, the counter\n" \
+#define HEAD                                                              \
+    "TinyLlama-1.1B (shape only) on NVIDIA H200, batch 16, the counter\n" \
     "  arm           mJ/token    ± (95 %)    tokens/s         W  bound\n"
 
 static void measured_pair(void **state) {

@@ -7,8 +7,11 @@
 
 #include "core/alloc.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/cpu/cpu_rates.h"
 #include "kernels/cpu/forward.h"
 #include "kernels/cpu/reference.h"
+#include "kernels/synthetic.h"
+#include "kernels/workload.h"
 #include "sys/clock.h"
 #include "sys/cpu.h"
 
@@ -19,7 +22,7 @@
  * host can lend. */
 static const uint64_t read_bytes_min = 512ull << 20;
 static const uint64_t read_bytes_max = 8ull << 30;
-enum { READ_CHUNK_BYTES = 64 << 20, READ_LINE_WORDS = 8 };
+enum { READ_CHUNK_BYTES = 64 << 20, READ_LINE_WORDS = 8, RATE_TURNS = 1 << 16 };
 
 typedef struct cpu_device {
     eco_pool *pool;
@@ -31,8 +34,8 @@ typedef struct cpu_arm {
     eco_cpu_model *model;
     double prepare_s;
     uint64_t progress;
-    bool prompt_cached;   /* the cache holds the prompt: decoding writes behind it only */
-    uint32_t first_token; /* that follows it */
+    bool prompt_cached; /* the cache holds the prompts: decoding writes behind them only */
+    uint32_t first_tokens[ECO_WORKLOAD_BATCH_MAX]; /* that follow them, a sequence each */
 } cpu_arm;
 
 const eco_cpu_model *ecoi_cpu_arm_model(const void *model) {
@@ -91,6 +94,17 @@ static void cpu_describe(const void *state, eco_engine_info *out) {
              n_threads == 1 ? "" : "s");
 }
 
+static bool cpu_has_format(eco_format format) {
+    return (unsigned)format < ECO_FORMAT_COUNT;
+}
+
+static eco_status cpu_model_check(const void *state, const eco_workload *workload, eco_error *err) {
+    (void)state;
+    (void)workload;
+    (void)err;
+    return ECO_OK;
+}
+
 static uint64_t cpu_model_bytes(const void *state, const eco_workload *workload) {
     (void)state;
     return ecoi_cpu_model_bytes(workload);
@@ -99,6 +113,7 @@ static uint64_t cpu_model_bytes(const void *state, const eco_workload *workload)
 static eco_status cpu_model_open(void *state, const eco_workload *workload, void **model,
                                  eco_error *err) {
     *model = NULL;
+    ECO_TRY(cpu_model_check(state, workload, err));
     cpu_device *device = state;
     const int64_t begun_ns = ecoi_now_ns();
     const uint64_t n_bytes = ecoi_cpu_model_bytes(workload);
@@ -135,7 +150,9 @@ static void cpu_model_describe(const void *model, eco_arm_info *out) {
                           .prepare_s = arm->prepare_s};
 }
 
-static void step(cpu_arm *arm, uint32_t token, uint32_t position, bool want_logits) {
+static void step(cpu_arm *arm, uint32_t sequence, uint32_t token, uint32_t position,
+                 bool want_logits) {
+    arm->model->sequence = sequence;
     ecoi_cpu_step(arm->model, arm->device->pool, arm->device->sums, token, position, want_logits);
 }
 
@@ -143,15 +160,20 @@ static uint32_t greedy(const cpu_arm *arm) {
     return ecoi_ref_argmax(arm->model->logits, arm->model->shape.n_vocab);
 }
 
-/* The prompt at positions 0 … n_prompt - 1, each a unit if `count`; false when stopped on the way.
- */
-static bool prefill(cpu_arm *arm, const eco_work *work, bool count, uint64_t *n_done) {
+/* The prompts, a sequence after the other, each token a unit if `count`, and in `tokens` what follows
+ * them; false when stopped on the way. */
+static bool prefill(cpu_arm *arm, const eco_work *work, bool count, uint32_t *tokens,
+                    uint64_t *n_done) {
     const uint32_t n_prompt = arm->model->n_prompt;
-    for (uint32_t i = 0; i < n_prompt; i++) {
+    for (uint32_t i = 0; i < arm->model->n_batch * n_prompt; i++) {
         if (stopped(work, *n_done)) {
             return false;
         }
-        step(arm, arm->model->prompt[i], i, i + 1 == n_prompt);
+        const uint32_t position = i % n_prompt;
+        step(arm, i / n_prompt, arm->model->prompt[i], position, position + 1 == n_prompt);
+        if (position + 1 == n_prompt) {
+            tokens[i / n_prompt] = greedy(arm);
+        }
         if (count) {
             publish(arm, ++*n_done);
         }
@@ -159,16 +181,21 @@ static bool prefill(cpu_arm *arm, const eco_work *work, bool count, uint64_t *n_
     return true;
 }
 
-/* n_tokens greedy steps from `first` on, each a unit; false when stopped on the way. */
-static bool decode(cpu_arm *arm, const eco_work *work, uint32_t first, uint64_t *n_done) {
-    uint32_t token = first;
+/* n_tokens greedy steps of every sequence from `first` on, each a unit; false when stopped on the
+ * way. */
+static bool decode(cpu_arm *arm, const eco_work *work, const uint32_t *first, uint64_t *n_done) {
+    const uint32_t n_batch = arm->model->n_batch;
+    uint32_t tokens[ECO_WORKLOAD_BATCH_MAX];
+    memcpy(tokens, first, n_batch * sizeof *tokens);
     for (uint32_t i = 0; i < arm->model->n_tokens; i++) {
-        if (stopped(work, *n_done)) {
-            return false;
+        for (uint32_t b = 0; b < n_batch; b++) {
+            if (stopped(work, *n_done)) {
+                return false;
+            }
+            step(arm, b, tokens[b], arm->model->n_prompt + i, true);
+            tokens[b] = greedy(arm);
+            publish(arm, ++*n_done);
         }
-        step(arm, token, arm->model->n_prompt + i, true);
-        token = greedy(arm);
-        publish(arm, ++*n_done);
     }
     return true;
 }
@@ -176,23 +203,23 @@ static bool decode(cpu_arm *arm, const eco_work *work, uint32_t first, uint64_t 
 static void work_decode(cpu_arm *arm, const eco_work *work, eco_work_result *out) {
     uint64_t n_done = 0;
     if (!arm->prompt_cached) {
-        if (!prefill(arm, work, false, &n_done)) {
+        if (!prefill(arm, work, false, arm->first_tokens, &n_done)) {
             return;
         }
-        arm->first_token = greedy(arm);
         arm->prompt_cached = true;
     }
     const int64_t begun_ns = ecoi_now_ns();
-    while (decode(arm, work, arm->first_token, &n_done)) {
+    while (decode(arm, work, arm->first_tokens, &n_done)) {
     }
     out->n_units = n_done;
     out->busy_s = (double)(ecoi_now_ns() - begun_ns) * 1e-9;
 }
 
 static void work_prompts(cpu_arm *arm, const eco_work *work, eco_work_result *out) {
+    uint32_t tokens[ECO_WORKLOAD_BATCH_MAX] = {0};
     const int64_t begun_ns = ecoi_now_ns();
-    while (prefill(arm, work, true, &out->n_units)) {
-        if (work->kind == ECO_WORK_GENERATION && !decode(arm, work, greedy(arm), &out->n_units)) {
+    while (prefill(arm, work, true, tokens, &out->n_units)) {
+        if (work->kind == ECO_WORK_GENERATION && !decode(arm, work, tokens, &out->n_units)) {
             break;
         }
     }
@@ -202,6 +229,7 @@ static void work_prompts(cpu_arm *arm, const eco_work *work, eco_work_result *ou
 /* ---- ceilings ---- */
 
 typedef struct read_request {
+    const eco_cpu_sums *sums;
     uint64_t *words;
     size_t n_words;    /* of the buffer */
     size_t begin, end; /* of the chunk */
@@ -220,17 +248,9 @@ static void touch_part(void *context, uint32_t index, uint32_t n) {
 static void read_part(void *context, uint32_t index, uint32_t n) {
     const read_request *request = context;
     const eco_range range =
-        ecoi_pool_share(request->end - request->begin, READ_LINE_WORDS, index, n);
-    const uint64_t *words = request->words + request->begin;
-    uint64_t sums[READ_LINE_WORDS] = {0};
-    for (size_t i = range.begin; i < range.end; i += READ_LINE_WORDS) {
-        for (size_t j = 0; j < READ_LINE_WORDS; j++) {
-            sums[j] += words[i + j];
-        }
-    }
-    for (size_t j = 0; j < READ_LINE_WORDS; j++) {
-        request->sinks[index * READ_LINE_WORDS] += sums[j];
-    }
+        ecoi_pool_share(request->end - request->begin, CPU_READ_WORDS, index, n);
+    const uint64_t *words = request->words + request->begin + range.begin;
+    request->sinks[index * READ_LINE_WORDS] += request->sums->read(words, range.end - range.begin);
 }
 
 static uint64_t read_bytes(void) {
@@ -251,7 +271,8 @@ static eco_status work_read(cpu_arm *arm, const eco_work *work, eco_work_result 
     eco_pool *pool = arm->device->pool;
     const uint64_t n_bytes = read_bytes();
     const size_t chunk_words = READ_CHUNK_BYTES / sizeof(uint64_t);
-    read_request request = {.n_words = (size_t)n_bytes / sizeof(uint64_t)};
+    read_request request = {.sums = arm->device->sums,
+                            .n_words = (size_t)n_bytes / sizeof(uint64_t)};
     request.words = ecoi_malloc((size_t)n_bytes);
     request.sinks = ecoi_calloc(ecoi_pool_n_threads(pool), READ_LINE_WORDS * sizeof(uint64_t));
     if (request.words == NULL || request.sinks == NULL) {
@@ -291,6 +312,41 @@ static void work_launch(cpu_arm *arm, const eco_work *work, eco_work_result *out
     out->busy_s = (double)(ecoi_now_ns() - begun_ns) * 1e-9;
 }
 
+typedef struct rate_request {
+    eco_cpu_rate rate;
+    uint8_t random[256];
+    uint64_t *sinks; /* [n_threads], a cache line apart: what the products come to */
+} rate_request;
+
+static void rate_part(void *context, uint32_t index, uint32_t n) {
+    (void)n;
+    const rate_request *request = context;
+    request->sinks[index * READ_LINE_WORDS] += request->rate.run(request->random, RATE_TURNS);
+}
+
+static eco_status work_matrix(cpu_arm *arm, const eco_work *work, eco_work_result *out,
+                              eco_error *err) {
+    eco_pool *pool = arm->device->pool;
+    const uint32_t n_threads = ecoi_pool_n_threads(pool);
+    rate_request request = {.rate = ecoi_cpu_rate(work->kind == ECO_WORK_MATRIX_INT8),
+                            .sinks = ecoi_calloc(n_threads, READ_LINE_WORDS * sizeof(uint64_t))};
+    if (request.sinks == NULL) {
+        return eco_error_set(err, ECO_E_NO_MEMORY, 0, "matrix probe: no memory");
+    }
+    for (uint32_t i = 0; i < sizeof request.random; i++) {
+        request.random[i] = (uint8_t)syn_mix(i * 0x9E3779B97F4A7C15ull);
+    }
+    out->unit_ops = request.rate.ops_per_turn * RATE_TURNS * n_threads;
+    const int64_t begun_ns = ecoi_now_ns();
+    while (!stopped(work, out->n_units)) {
+        ecoi_pool_run(pool, rate_part, &request);
+        publish(arm, ++out->n_units);
+    }
+    out->busy_s = (double)(ecoi_now_ns() - begun_ns) * 1e-9;
+    ecoi_free(request.sinks);
+    return ECO_OK;
+}
+
 static eco_status work_by_kind(cpu_arm *arm, const eco_work *work, eco_work_result *out,
                                eco_error *err) {
     switch (work->kind) {
@@ -306,6 +362,9 @@ static eco_status work_by_kind(cpu_arm *arm, const eco_work *work, eco_work_resu
     case ECO_WORK_LAUNCH:
         work_launch(arm, work, out);
         return ECO_OK;
+    case ECO_WORK_MATRIX_FP16:
+    case ECO_WORK_MATRIX_INT8:
+        return work_matrix(arm, work, out, err);
     }
     return eco_error_set(err, ECO_E_USAGE, 0, "unknown kind of work %d", (int)work->kind);
 }
@@ -330,17 +389,20 @@ static eco_status cpu_logits(void *model, const uint32_t *tokens, size_t n, floa
         return eco_error_set(err, ECO_E_RANGE, 0, "%zu tokens: the arm holds 1 to %u", n,
                              arm->model->n_positions);
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n * arm->model->n_batch; i++) {
         if (tokens[i] >= shape->n_vocab) {
             return eco_error_set(err, ECO_E_RANGE, 0, "token %u at %zu: the vocabulary has %u",
                                  tokens[i], i, shape->n_vocab);
         }
     }
     arm->prompt_cached = false;
-    for (size_t i = 0; i < n; i++) {
-        step(arm, tokens[i], (uint32_t)i, i + 1 == n);
+    for (uint32_t b = 0; b < arm->model->n_batch; b++) {
+        for (size_t i = 0; i < n; i++) {
+            step(arm, b, tokens[b * n + i], (uint32_t)i, i + 1 == n);
+        }
+        memcpy(logits + (size_t)b * shape->n_vocab, arm->model->logits,
+               shape->n_vocab * sizeof *logits);
     }
-    memcpy(logits, arm->model->logits, shape->n_vocab * sizeof *logits);
     return ECO_OK;
 }
 
@@ -364,6 +426,8 @@ const eco_backend ecoi_backend_cpu = {.name = "cpu",
                                       .usable = cpu_usable,
                                       .open = cpu_open,
                                       .describe = cpu_describe,
+                                      .has_format = cpu_has_format,
+                                      .model_check = cpu_model_check,
                                       .model_bytes = cpu_model_bytes,
                                       .model_open = cpu_model_open,
                                       .model_describe = cpu_model_describe,

@@ -36,14 +36,28 @@ static void *carve(carver *cut, uint64_t count, uint64_t size) {
 
 static eco_cpu_matrix carve_matrix(carver *cut, eco_format format, uint32_t n_rows,
                                    uint32_t n_columns) {
-    eco_cpu_matrix matrix = {.format = format, .n_rows = n_rows, .n_columns = n_columns};
-    if (format == ECO_FORMAT_NF4) {
-        matrix.n_row_bytes = (n_columns + 1) / 2;
-        matrix.n_blocks = (n_columns + NF4_BLOCK - 1) / NF4_BLOCK;
-        matrix.codes = carve(cut, (uint64_t)n_rows * matrix.n_row_bytes, 1);
-        matrix.absmax = carve(cut, (uint64_t)n_rows * matrix.n_blocks, sizeof(float));
-    } else {
-        matrix.half = carve(cut, (uint64_t)n_rows * n_columns, sizeof(uint16_t));
+    eco_cpu_matrix matrix = ecoi_cpu_matrix_of(format, n_rows, n_columns);
+    const uint64_t n_blocks = (uint64_t)n_rows * matrix.n_blocks;
+    matrix.weights = carve(cut, n_rows, matrix.n_row_bytes);
+    switch (format) {
+    case ECO_FORMAT_NF4:
+    case ECO_FORMAT_INT8:
+    case ECO_FORMAT_W8A16:
+    case ECO_FORMAT_FP8:
+        matrix.scales = carve(cut, n_blocks, sizeof(float));
+        break;
+    case ECO_FORMAT_Q4_0:
+    case ECO_FORMAT_Q8_0:
+        matrix.half_scales = carve(cut, n_blocks, sizeof(uint16_t));
+        break;
+    case ECO_FORMAT_NF4_DQ:
+        matrix.scale_codes = carve(cut, n_blocks, 1);
+        matrix.scales2 = carve(cut, (n_blocks + NF4_DQ_BLOCK - 1) / NF4_DQ_BLOCK, sizeof(float));
+        break;
+    case ECO_FORMAT_FP16:
+    case ECO_FORMAT_BF16:
+    case ECO_FORMAT_COUNT:
+        break;
     }
     return matrix;
 }
@@ -68,9 +82,19 @@ static void carve_layer(carver *cut, const eco_cpu_model *model, eco_cpu_layer *
 }
 
 static void carve_cache(carver *cut, const eco_cpu_model *model, eco_cpu_layer *layer) {
-    const uint64_t n_values = (uint64_t)model->n_positions * model->n_kv;
+    const uint64_t n_values = (uint64_t)model->n_batch * model->n_positions * model->n_kv;
     layer->k_cache = carve(cut, n_values, sizeof(uint16_t));
     layer->v_cache = carve(cut, n_values, sizeof(uint16_t));
+}
+
+static size_t widest_row(const eco_cpu_model *model) {
+    size_t n = model->shape.d_model;
+    n = model->n_query > n ? model->n_query : n;
+    return model->shape.d_ff > n ? model->shape.d_ff : n;
+}
+
+static uint64_t padded(size_t n) {
+    return ((uint64_t)n + CPU_COLUMN_UNIT - 1) / CPU_COLUMN_UNIT * CPU_COLUMN_UNIT;
 }
 
 static void carve_buffers(carver *cut, eco_cpu_model *model) {
@@ -78,15 +102,19 @@ static void carve_buffers(carver *cut, eco_cpu_model *model) {
     const uint64_t n_angles = (uint64_t)model->n_positions * (shape->d_head / 2);
     model->rope_cos = carve(cut, n_angles, sizeof(float));
     model->rope_sin = carve(cut, n_angles, sizeof(float));
-    model->prompt = carve(cut, model->n_prompt, sizeof(uint32_t));
+    model->prompt = carve(cut, (uint64_t)model->n_batch * model->n_prompt, sizeof(uint32_t));
     model->residual = carve(cut, shape->d_model, sizeof(float));
-    model->input = carve(cut, shape->d_model, sizeof(float));
+    model->input = carve(cut, padded(shape->d_model), sizeof(float));
     model->query = carve(cut, model->n_query, sizeof(float));
     model->key = carve(cut, model->n_kv, sizeof(float));
     model->value = carve(cut, model->n_kv, sizeof(float));
-    model->attended = carve(cut, model->n_query, sizeof(float));
+    model->attended = carve(cut, padded(model->n_query), sizeof(float));
     model->scores = carve(cut, (uint64_t)shape->n_heads * model->n_positions, sizeof(float));
-    model->hidden = carve(cut, shape->d_ff, sizeof(float));
+    model->hidden = carve(cut, padded(shape->d_ff), sizeof(float));
+    if (model->linear == ECO_FORMAT_INT8 || model->head_format == ECO_FORMAT_INT8) {
+        model->input_codes = carve(cut, padded(widest_row(model)), sizeof(int16_t));
+        model->outliers = carve(cut, widest_row(model), sizeof(uint32_t));
+    }
     model->logits = carve(cut, shape->n_vocab, sizeof(float));
 }
 
@@ -112,9 +140,11 @@ static void carve_model(carver *cut, eco_cpu_model *model, eco_cpu_layer *layers
 static eco_cpu_model model_of(const eco_workload *workload) {
     const eco_model_shape *shape = workload->shape;
     return (eco_cpu_model){.shape = *shape,
+                           .workload = *workload,
                            .linear = workload->linear,
                            .head_format = workload->head,
                            .seed = workload->seed,
+                           .n_batch = workload->batch,
                            .n_prompt = workload->n_prompt,
                            .n_tokens = workload->n_tokens,
                            .n_positions = workload->n_prompt + workload->n_tokens,
@@ -130,37 +160,6 @@ uint64_t ecoi_cpu_model_bytes(const eco_workload *workload) {
 }
 
 /* ---- synthetic weights ---- */
-
-static void store_row_nf4(eco_cpu_matrix *matrix, uint32_t row, const uint16_t *values) {
-    uint8_t *codes = matrix->codes + (size_t)row * matrix->n_row_bytes;
-    for (uint32_t b = 0; b < matrix->n_blocks; b++) {
-        const uint32_t begin = b * NF4_BLOCK;
-        const uint32_t end =
-            begin + NF4_BLOCK < matrix->n_columns ? begin + NF4_BLOCK : matrix->n_columns;
-        float absmax = 0.0f;
-        for (uint32_t c = begin; c < end; c++) {
-            absmax = fmaxf(absmax, fabsf(half_to_float(values[c])));
-        }
-        matrix->absmax[(size_t)row * matrix->n_blocks + b] = absmax;
-        const float inverse = nf4_inverse(absmax);
-        for (uint32_t c = begin; c < end; c += 2) {
-            const uint32_t high = nf4_code(half_to_float(values[c]), inverse);
-            const uint32_t low = c + 1 < end ? nf4_code(half_to_float(values[c + 1]), inverse) : 0;
-            codes[c / 2] = (uint8_t)(high << 4 | low);
-        }
-    }
-}
-
-void ecoi_cpu_matrix_store_row(eco_cpu_matrix *matrix, uint32_t row, const uint16_t *values) {
-    if (matrix->format == ECO_FORMAT_NF4) {
-        store_row_nf4(matrix, row, values);
-        return;
-    }
-    uint16_t *half = matrix->half + (size_t)row * matrix->n_columns;
-    for (uint32_t c = 0; c < matrix->n_columns; c++) {
-        half[c] = values[c];
-    }
-}
 
 typedef struct fill_request {
     eco_cpu_matrix *matrix;
@@ -189,6 +188,7 @@ typedef struct filler {
     uint64_t seed;
     uint16_t *scratch;
     size_t n_scratch;
+    float *absmax; /* NF4-DQ: of the largest matrix, before they are quantized themselves */
 } filler;
 
 static void fill_matrix(const filler *fill, eco_cpu_matrix *matrix, uint64_t tensor, float scale) {
@@ -197,18 +197,35 @@ static void fill_matrix(const filler *fill, eco_cpu_matrix *matrix, uint64_t ten
                             .scale = scale,
                             .scratch = fill->scratch,
                             .n_scratch = fill->n_scratch};
+    if (matrix->format == ECO_FORMAT_NF4_DQ) {
+        matrix->scales = fill->absmax;
+    }
     ecoi_pool_run(fill->pool, fill_part, &request);
+    ecoi_cpu_matrix_finish(matrix);
 }
 
 static void fill_linear(const filler *fill, eco_cpu_matrix *matrix, uint64_t tensor) {
     fill_matrix(fill, matrix, tensor, ecoi_linear_scale(matrix->n_columns));
 }
 
-static void fill_vector(const filler *fill, uint16_t *out, uint32_t n, uint64_t tensor,
-                        bool is_gain) {
+static void fill_bias(const filler *fill, uint16_t *out, uint32_t n, uint64_t tensor) {
     const uint64_t key = syn_key(fill->seed, tensor);
     for (uint32_t i = 0; i < n; i++) {
-        out[i] = half_from_float(syn_value(key, i, is_gain ? 1.0f : 0.0f, 0.1f));
+        out[i] = half_from_float(syn_value(key, i, 0.0f, 0.1f));
+    }
+}
+
+/* Gains of a norm whose output is multiplied by a matrix of this format. */
+static void fill_gains(const filler *fill, const eco_cpu_model *model, uint16_t *out,
+                       uint64_t tensor, eco_format format) {
+    const uint64_t key = syn_key(fill->seed, tensor);
+    const uint64_t outlier_key = syn_key(fill->seed, SYN_OUTLIERS);
+    const uint32_t permille = ecoi_outlier_permille(&model->workload, format);
+    for (uint32_t i = 0; i < model->shape.d_model; i++) {
+        out[i] = half_from_float(syn_value(key, i, 1.0f, 0.1f));
+        if (syn_is_outlier(outlier_key, i, permille)) {
+            out[i] = half_from_float(half_to_float(out[i]) * SYN_OUTLIER_GAIN);
+        }
     }
 }
 
@@ -222,14 +239,13 @@ static void fill_layer(const filler *fill, const eco_cpu_model *model, eco_cpu_l
     fill_linear(fill, &layer->up, syn_layer_tensor(l, SYN_UP));
     fill_linear(fill, &layer->down, syn_layer_tensor(l, SYN_DOWN));
     if (model->shape.qkv_bias) {
-        fill_vector(fill, layer->q_bias, model->n_query, syn_layer_tensor(l, SYN_Q_BIAS), false);
-        fill_vector(fill, layer->k_bias, model->n_kv, syn_layer_tensor(l, SYN_K_BIAS), false);
-        fill_vector(fill, layer->v_bias, model->n_kv, syn_layer_tensor(l, SYN_V_BIAS), false);
+        fill_bias(fill, layer->q_bias, model->n_query, syn_layer_tensor(l, SYN_Q_BIAS));
+        fill_bias(fill, layer->k_bias, model->n_kv, syn_layer_tensor(l, SYN_K_BIAS));
+        fill_bias(fill, layer->v_bias, model->n_kv, syn_layer_tensor(l, SYN_V_BIAS));
     }
-    fill_vector(fill, layer->norm_attention, model->shape.d_model,
-                syn_layer_tensor(l, SYN_NORM_ATTENTION), true);
-    fill_vector(fill, layer->norm_ffn, model->shape.d_model, syn_layer_tensor(l, SYN_NORM_FFN),
-                true);
+    fill_gains(fill, model, layer->norm_attention, syn_layer_tensor(l, SYN_NORM_ATTENTION),
+               model->linear);
+    fill_gains(fill, model, layer->norm_ffn, syn_layer_tensor(l, SYN_NORM_FFN), model->linear);
 }
 
 static void fill_weights(const filler *fill, eco_cpu_model *model) {
@@ -243,11 +259,21 @@ static void fill_weights(const filler *fill, eco_cpu_model *model) {
                ECO_FORMAT_FP16) { /* the embedding's values once more, quantized */
         fill_matrix(fill, &model->head, SYN_EMBEDDING, 1.0f);
     }
-    fill_vector(fill, model->norm_final, model->shape.d_model, SYN_NORM_FINAL, true);
+    fill_gains(fill, model, model->norm_final, SYN_NORM_FINAL, model->head_format);
+}
+
+/* What is read beyond the end of an input, as large as its padding: zeros. */
+static void zero_padding(float *x, size_t n) {
+    for (size_t i = n; i < padded(n); i++) {
+        x[i] = 0.0f;
+    }
 }
 
 /* Angles in double, kept as FP32: pair i of position p turns by p · theta^(-2i / d_head). */
 static void fill_tables(eco_cpu_model *model) {
+    zero_padding(model->input, model->shape.d_model);
+    zero_padding(model->attended, model->n_query);
+    zero_padding(model->hidden, model->shape.d_ff);
     const uint32_t n_pairs = model->shape.d_head / 2;
     for (uint32_t i = 0; i < n_pairs; i++) {
         const double turn = pow(model->shape.rope_theta, -2.0 * i / model->shape.d_head);
@@ -256,20 +282,43 @@ static void fill_tables(eco_cpu_model *model) {
             model->rope_sin[(size_t)p * n_pairs + i] = (float)sin(p * turn);
         }
     }
-    for (uint32_t i = 0; i < model->n_prompt; i++) {
-        model->prompt[i] = syn_prompt_token(model->seed, i, model->shape.n_vocab);
+    for (uint32_t i = 0; i < model->n_batch * model->n_prompt; i++) {
+        model->prompt[i] = syn_batch_token(model->seed, i / model->n_prompt, i % model->n_prompt,
+                                           model->shape.n_vocab);
     }
-}
-
-static size_t widest_row(const eco_cpu_model *model) {
-    size_t n = model->shape.d_model;
-    n = model->n_query > n ? model->n_query : n;
-    return model->shape.d_ff > n ? model->shape.d_ff : n;
 }
 
 static eco_status no_memory(const char *model_name, uint64_t n_bytes, eco_error *err) {
     return eco_error_set(err, ECO_E_NO_MEMORY, 0, "model %s: no memory for its %llu bytes",
                          model_name, (unsigned long long)n_bytes);
+}
+
+/* FP32 absmax of the largest NF4-DQ matrix; 0 where there is none. */
+static size_t lent_absmax(const eco_cpu_model *model) {
+    const eco_model_shape *shape = &model->shape;
+    const uint64_t d_model = padded(shape->d_model) / NF4_BLOCK;
+    uint64_t n = 0;
+    if (model->linear == ECO_FORMAT_NF4_DQ) {
+        const uint64_t query = padded(model->n_query) / NF4_BLOCK * shape->d_model;
+        const uint64_t down = padded(shape->d_ff) / NF4_BLOCK * shape->d_model;
+        const uint64_t rows = shape->d_ff > model->n_query ? shape->d_ff : model->n_query;
+        n = query > down ? query : down;
+        n = rows * d_model > n ? rows * d_model : n;
+    }
+    if (model->head_format == ECO_FORMAT_NF4_DQ && shape->n_vocab * d_model > n) {
+        n = shape->n_vocab * d_model;
+    }
+    return (size_t)n;
+}
+
+static void fill_model(eco_cpu_model *model, filler *fill) {
+    unsigned char *block = model->block;
+    const uintptr_t unaligned = (uintptr_t)block % CPU_ALIGN_BYTES;
+    carver cut = {.base = block + (unaligned == 0 ? 0 : CPU_ALIGN_BYTES - unaligned)};
+    carve_model(&cut, model, model->layers);
+    model->block_bytes = cut.n_bytes;
+    fill_weights(fill, model);
+    fill_tables(model);
 }
 
 eco_status ecoi_cpu_model_new(const eco_workload *workload, eco_pool *pool, eco_cpu_model **out,
@@ -286,26 +335,24 @@ eco_status ecoi_cpu_model_new(const eco_workload *workload, eco_pool *pool, eco_
         return no_memory(name, n_bytes, err);
     }
     *model = model_of(workload);
-    const size_t n_scratch = widest_row(model);
-    uint16_t *scratch = ecoi_calloc(ecoi_pool_n_threads(pool), n_scratch * sizeof *scratch);
+    model->workload.shape = &model->shape;
     model->layers = ecoi_calloc(model->shape.n_layers, sizeof *model->layers);
     model->block = ecoi_malloc((size_t)n_bytes + CPU_ALIGN_BYTES);
-    if (scratch == NULL || model->layers == NULL || model->block == NULL) {
-        ecoi_free(scratch);
+    filler fill = {.pool = pool, .seed = model->seed, .n_scratch = widest_row(model)};
+    fill.scratch = ecoi_calloc(ecoi_pool_n_threads(pool), fill.n_scratch * sizeof *fill.scratch);
+    const size_t n_absmax = lent_absmax(model);
+    fill.absmax = n_absmax == 0 ? NULL : ecoi_calloc(n_absmax, sizeof *fill.absmax);
+    const bool enough = fill.scratch != NULL && (n_absmax == 0 || fill.absmax != NULL) &&
+                        model->layers != NULL && model->block != NULL;
+    if (enough) {
+        fill_model(model, &fill);
+    }
+    ecoi_free(fill.scratch);
+    ecoi_free(fill.absmax);
+    if (!enough) {
         ecoi_cpu_model_free(model);
         return no_memory(name, n_bytes, err);
     }
-    unsigned char *block = model->block;
-    const uintptr_t unaligned = (uintptr_t)block % CPU_ALIGN_BYTES;
-    carver cut = {.base = block + (unaligned == 0 ? 0 : CPU_ALIGN_BYTES - unaligned)};
-    carve_model(&cut, model, model->layers);
-    model->block_bytes = cut.n_bytes;
-
-    const filler fill = {
-        .pool = pool, .seed = model->seed, .scratch = scratch, .n_scratch = n_scratch};
-    fill_weights(&fill, model);
-    fill_tables(model);
-    ecoi_free(scratch);
     *out = model;
     return ECO_OK;
 }

@@ -8,19 +8,28 @@
 #ifndef ECOCOMPUTE_KERNELS_CPU_FORWARD_H
 #define ECOCOMPUTE_KERNELS_CPU_FORWARD_H
 
+#include "kernels/cpu/cpu_dots.h"
 #include "kernels/cpu/cpu_model.h"
 
-/* The inner sums, as in reference.h. */
+enum { CPU_READ_WORDS = 32 };
+
+/* The inner sums: rows of stored weights, and for attention rows of the cache, as in reference.h. */
 typedef struct eco_cpu_sums {
-    const char *isa;     /* "avx2", static */
-    const char *summary; /* for eco_arm_info.kernels, static */
-    float (*dot_half)(const uint16_t *weights, const float *x, uint32_t n);
-    float (*dot_nf4)(const uint8_t *codes, const float *absmax, const float *x, uint32_t n);
+    const char *isa;          /* "avx2", static */
+    const char *summary;      /* for eco_arm_info.kernels, static */
+    eco_cpu_dot *const *dots; /* [ECO_FORMAT_COUNT], static */
+    float (*dot_half)(const uint16_t *values, const float *x, uint32_t n);
     void (*add_scaled)(float *out, float p, const uint16_t *values, uint32_t n);
+    /* Sum of n words, n a multiple of CPU_READ_WORDS: the read ceiling, with the loads of the above. */
+    uint64_t (*read)(const uint64_t *words, size_t n);
 } eco_cpu_sums;
 
 extern const eco_cpu_sums ecoi_cpu_sums_portable;
-const eco_cpu_sums *ecoi_cpu_sums_avx2(void); /* NULL where this CPU has no AVX2, FMA and F16C */
+/* NULL where this CPU, or this build, has not what they need. */
+const eco_cpu_sums *ecoi_cpu_sums_avx2(void);   /* AVX2, FMA, F16C */
+const eco_cpu_sums *ecoi_cpu_sums_avx512(void); /* AVX-512 F, BW, VL, and the above */
+const eco_cpu_sums *ecoi_cpu_sums_neon(void);   /* any AArch64 */
+/* The fastest this CPU runs. */
 const eco_cpu_sums *ecoi_cpu_sums_best(void);
 
 /* As ecoi_ref_step. */

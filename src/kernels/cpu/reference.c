@@ -6,27 +6,15 @@
  */
 #include "kernels/cpu/reference.h"
 
+#include "kernels/cpu/cpu_dots.h"
 #include "kernels/half.h"
-#include "kernels/quant.h"
 
 #include <math.h>
 
-static const float nf4_values[NF4_CODES] = {NF4_VALUES};
-
-float ecoi_ref_dot_half(const uint16_t *weights, const float *x, uint32_t n) {
+float ecoi_ref_dot_half(const uint16_t *values, const float *x, uint32_t n) {
     float sum = 0.0f;
     for (uint32_t i = 0; i < n; i++) {
-        sum += half_to_float(weights[i]) * x[i];
-    }
-    return sum;
-}
-
-float ecoi_ref_dot_nf4(const uint8_t *codes, const float *absmax, const float *x, uint32_t n) {
-    float sum = 0.0f;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t code = i % 2 == 0 ? codes[i / 2] >> 4 : codes[i / 2] & 15u;
-        const float weight = nf4_values[code] * absmax[i / NF4_BLOCK];
-        sum += weight * x[i];
+        sum += half_to_float(values[i]) * x[i];
     }
     return sum;
 }
@@ -93,26 +81,21 @@ uint32_t ecoi_ref_argmax(const float *logits, uint32_t n) {
     return best;
 }
 
-static float row_dot(const eco_cpu_matrix *m, uint32_t r, const float *x) {
-    if (m->format == ECO_FORMAT_NF4) {
-        return ecoi_ref_dot_nf4(m->codes + (size_t)r * m->n_row_bytes,
-                                m->absmax + (size_t)r * m->n_blocks, x, m->n_columns);
-    }
-    return ecoi_ref_dot_half(m->half + (size_t)r * m->n_columns, x, m->n_columns);
-}
-
 /* out[r] = row r · x (+ bias[r]) */
-static void multiply(const eco_cpu_matrix *m, const uint16_t *bias, const float *x, float *out) {
+static void multiply(const eco_cpu_model *model, const eco_cpu_matrix *m, const uint16_t *bias,
+                     const float *x, float *out) {
+    const eco_cpu_input in = ecoi_cpu_input_of(model, m, x);
     for (uint32_t r = 0; r < m->n_rows; r++) {
-        const float sum = row_dot(m, r, x);
+        const float sum = ecoi_ref_dots[m->format](m, r, &in);
         out[r] = bias == NULL ? sum : sum + half_to_float(bias[r]);
     }
 }
 
 /* residual[r] += row r · x */
-static void multiply_add(const eco_cpu_matrix *m, const float *x, float *residual) {
+static void multiply_add(const eco_cpu_model *model, const eco_cpu_matrix *m, const float *x) {
+    const eco_cpu_input in = ecoi_cpu_input_of(model, m, x);
     for (uint32_t r = 0; r < m->n_rows; r++) {
-        residual[r] += row_dot(m, r, x);
+        model->residual[r] += ecoi_ref_dots[m->format](m, r, &in);
     }
 }
 
@@ -124,8 +107,8 @@ void ecoi_ref_attend(eco_cpu_model *model, const eco_cpu_layer *layer, uint32_t 
     const size_t offset = (size_t)(h / group) * d_head;
     float *scores = model->scores + (size_t)h * model->n_positions;
     for (uint32_t p = 0; p <= position; p++) {
-        scores[p] =
-            ecoi_ref_dot_half(layer->k_cache + (size_t)p * model->n_kv + offset, query, d_head);
+        scores[p] = ecoi_ref_dot_half(layer->k_cache + ecoi_cpu_cache_row(model, p) + offset, query,
+                                      d_head);
     }
     ecoi_ref_softmax(scores, position + 1, 1.0f / sqrtf((float)d_head));
     float *out = model->attended + (size_t)h * d_head;
@@ -133,7 +116,7 @@ void ecoi_ref_attend(eco_cpu_model *model, const eco_cpu_layer *layer, uint32_t 
         out[i] = 0.0f;
     }
     for (uint32_t p = 0; p <= position; p++) {
-        ecoi_ref_add_scaled(out, scores[p], layer->v_cache + (size_t)p * model->n_kv + offset,
+        ecoi_ref_add_scaled(out, scores[p], layer->v_cache + ecoi_cpu_cache_row(model, p) + offset,
                             d_head);
     }
     for (uint32_t i = 0; i < d_head; i++) {
@@ -148,36 +131,37 @@ static void attention_block(eco_cpu_model *model, eco_cpu_layer *layer, uint32_t
     const float *sines = model->rope_sin + turn;
     ecoi_ref_norm(model->residual, layer->norm_attention, shape->d_model, (float)shape->norm_eps,
                   model->input);
-    multiply(&layer->q, layer->q_bias, model->input, model->query);
-    multiply(&layer->k, layer->k_bias, model->input, model->key);
-    multiply(&layer->v, layer->v_bias, model->input, model->value);
+    multiply(model, &layer->q, layer->q_bias, model->input, model->query);
+    multiply(model, &layer->k, layer->k_bias, model->input, model->key);
+    multiply(model, &layer->v, layer->v_bias, model->input, model->value);
     ecoi_ref_rope(model->query, shape->n_heads, shape->d_head, cosines, sines);
     ecoi_ref_rope(model->key, shape->n_kv_heads, shape->d_head, cosines, sines);
     for (uint32_t i = 0; i < model->n_kv; i++) {
-        layer->k_cache[(size_t)position * model->n_kv + i] = half_from_float(model->key[i]);
-        layer->v_cache[(size_t)position * model->n_kv + i] = half_from_float(model->value[i]);
+        layer->k_cache[ecoi_cpu_cache_row(model, position) + i] = half_from_float(model->key[i]);
+        layer->v_cache[ecoi_cpu_cache_row(model, position) + i] = half_from_float(model->value[i]);
     }
     for (uint32_t h = 0; h < shape->n_heads; h++) {
         ecoi_ref_attend(model, layer, h, position);
     }
-    multiply_add(&layer->o, model->attended, model->residual);
+    multiply_add(model, &layer->o, model->attended);
 }
 
 static void feed_forward_block(eco_cpu_model *model, const eco_cpu_layer *layer) {
     const eco_model_shape *shape = &model->shape;
     ecoi_ref_norm(model->residual, layer->norm_ffn, shape->d_model, (float)shape->norm_eps,
                   model->input);
+    const eco_cpu_input in = ecoi_cpu_input_of(model, &layer->gate, model->input);
     for (uint32_t r = 0; r < shape->d_ff; r++) {
-        model->hidden[r] = ecoi_ref_gated(row_dot(&layer->gate, r, model->input),
-                                          row_dot(&layer->up, r, model->input));
+        model->hidden[r] = ecoi_ref_gated(ecoi_ref_dots[layer->gate.format](&layer->gate, r, &in),
+                                          ecoi_ref_dots[layer->up.format](&layer->up, r, &in));
     }
-    multiply_add(&layer->down, model->hidden, model->residual);
+    multiply_add(model, &layer->down, model->hidden);
 }
 
 void ecoi_ref_step(eco_cpu_model *model, uint32_t token, uint32_t position, bool want_logits) {
     const uint32_t d_model = model->shape.d_model;
     for (uint32_t i = 0; i < d_model; i++) {
-        model->residual[i] = half_to_float(model->embedding.half[(size_t)token * d_model + i]);
+        model->residual[i] = ecoi_cpu_weight(&model->embedding, token, i);
     }
     for (uint32_t l = 0; l < model->shape.n_layers; l++) {
         attention_block(model, &model->layers[l], position);
@@ -186,6 +170,6 @@ void ecoi_ref_step(eco_cpu_model *model, uint32_t token, uint32_t position, bool
     if (want_logits) {
         ecoi_ref_norm(model->residual, model->norm_final, d_model, (float)model->shape.norm_eps,
                       model->input);
-        multiply(&model->head, NULL, model->input, model->logits);
+        multiply(model, &model->head, NULL, model->input, model->logits);
     }
 }

@@ -8,9 +8,8 @@
 
 #include "kernels/cpu/cpu_model.h"
 
-/* Sum over n columns of weight · x, in FP32, first to last. */
-float ecoi_ref_dot_half(const uint16_t *weights, const float *x, uint32_t n);
-float ecoi_ref_dot_nf4(const uint8_t *codes, const float *absmax, const float *x, uint32_t n);
+/* Sum of value · x over n FP16 values, in FP32, first to last. */
+float ecoi_ref_dot_half(const uint16_t *values, const float *x, uint32_t n);
 /* out[i] += p · values[i] */
 void ecoi_ref_add_scaled(float *out, float p, const uint16_t *values, uint32_t n);
 

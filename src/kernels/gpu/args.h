@@ -36,66 +36,13 @@ struct gpu_state {
     uint32_t n_forced, reserved;
 };
 
-struct gpu_embed_args {
-    DEV(const half) table; /* [n_vocab][stride] */
-    DEV(float) x;          /* [d_model] */
-    DEV(const struct gpu_state) state;
-    uint32_t d_model, stride;
-};
-
-/* One matrix product. FP16 weights: [rows][stride] values, stride a multiple of 8. NF4:
- * [rows][stride / 2] bytes, even elements in the low nibble, stride a multiple of 32, absmax
- * [rows][n_blocks]. Padding holds zeros. */
-struct gpu_gemv_args {
-    DEV(const void) weights;
-    DEV(const float) absmax;
-    DEV(const void) weights_up; /* gate/up kernels only */
-    DEV(const float) absmax_up;
-    DEV(const float) x;   /* kernels with a norm: the residual stream [cols] */
-    DEV(const half) gain; /* … and the norm's gains [cols] */
-    DEV(const half) h;    /* kernels without: FP16 input [cols], zero-padded to GPU_PAD */
-    DEV(const half) bias; /* [rows] or null */
-    DEV(float) y;         /* [rows]; the residual kernels add to it */
-    DEV(half) y_half;     /* gate/up kernels: [rows] */
-    uint32_t rows, cols, stride, n_blocks;
-    float eps;
-    uint32_t reserved;
-};
-
-struct gpu_rope_args {
-    DEV(float) qkv;          /* [(n_heads + 2 n_kv_heads) d_head]; q is rotated in place */
-    DEV(const float) angles; /* [capacity][d_head / 2][2]: cosine, sine */
-    DEV(half) k_cache;       /* [n_kv_heads][capacity][d_stride], padding written as zero */
-    DEV(half) v_cache;
-    DEV(const struct gpu_state) state;
-    uint32_t n_heads, n_kv_heads, d_head, d_stride, capacity, reserved;
-};
-
-struct gpu_attention_args {
-    DEV(const float) q; /* [n_heads][d_head] */
-    DEV(const half) k_cache;
-    DEV(const half) v_cache;
-    DEV(half) out;   /* [n_heads][d_head], when n_splits is 1 */
-    DEV(float) part; /* [n_heads][n_splits][d_head + 2]: max, sum, weighted values, otherwise */
-    DEV(const struct gpu_state) state;
-    uint32_t n_heads, n_kv_heads, d_head, d_stride, capacity, n_splits;
-    uint32_t lanes; /* that share a position: a power of two, 8 lanes >= d_stride */
-    float scale;    /* 1 / sqrt(d_head) */
-};
-
-struct gpu_argmax_args {
-    DEV(const float) logits;
-    DEV(float) part_value; /* [GPU_ARGMAX_BLOCKS] */
-    DEV(uint32_t) part_index;
-    uint32_t n, reserved;
-};
-
 struct gpu_token_done_args {
     DEV(uint64_t) progress; /* first by agreement with the scripted libcuda: pinned host memory */
     DEV(struct gpu_state) state;
     DEV(const uint32_t) forced; /* [n_forced] */
     DEV(const float) part_value;
     DEV(const uint32_t) part_index;
+    DEV(uint32_t) arrived; /* the grid barrier's count, back to 0; or null */
     uint32_t n_parts, reserved;
 };
 
@@ -115,21 +62,18 @@ struct gpu_empty_args {
     DEV(uint32_t) sink;
 };
 
-struct gpu_fill_fp16_args {
-    DEV(half) out; /* [rows][stride] */
+/* One synthetic tensor of `rows` rows, stored in the kernel's format as cuda_matrix says. Row i of
+ * the tensor is row i · row_step of what `weights` and `scales` point to: tensors that interleave in
+ * one matrix have steps above 1. */
+struct gpu_fill_args {
+    DEV(void) weights;
+    DEV(void) scales; /* none for 16-bit formats */
     uint64_t key;
     uint64_t rows;
-    uint32_t cols, stride;
-    float offset, scale;
-};
-
-struct gpu_fill_nf4_args {
-    DEV(uint8_t) codes; /* [rows][stride / 2] */
-    DEV(float) absmax;  /* [rows][n_blocks] */
-    uint64_t key;
-    uint64_t rows;
-    uint32_t cols, stride, n_blocks;
-    float scale;
+    uint32_t cols, stride, n_blocks, row_step;
+    float offset, scale; /* values are offset + scale · z; offset FP16 only */
+    uint64_t outlier_key; /* columns planted as outliers, FP16 only: synthetic.h */
+    uint32_t outlier_permille, reserved;
 };
 
 struct gpu_fill_random_args {

@@ -117,7 +117,8 @@ void store_release_system(uint64_t *p, uint64_t value);
 static inline vec4 load_streaming(const vec4 *p) {
     return *p;
 }
-extern vec4 shared_dynamic[];
+vec4 *shared_of_block(void);
+#define shared_dynamic shared_of_block()
 
 #endif
 

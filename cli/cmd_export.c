@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ecocompute export: reports as one table, a row a result.
+ */
+#include "cli.h"
+
+#include "ecocompute/report_file.h"
+#include "ecocompute/study.h"
+
+#include <string.h>
+
+enum { KEY_FORMAT = CLI_KEY_OWN, REPORTS_MAX = 4096 };
+
+typedef struct export_input {
+    cli_common common;
+    const char *format;
+    const char *reports[REPORTS_MAX];
+    size_t n_reports;
+} export_input;
+
+static const struct argp_option options[] = {
+    {"format", KEY_FORMAT, "FORMAT", 0, "csv (default), jsonl or md", 1}, CLI_COMMON_OPTIONS, {0}};
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    export_input *input = state->input;
+    switch (key) {
+    case KEY_FORMAT:
+        if (strcmp(argument, "csv") != 0 && strcmp(argument, "jsonl") != 0 &&
+            strcmp(argument, "md") != 0) {
+            cli_usage_error("--format: '%s' is not known; expected csv, jsonl or md", argument);
+        }
+        input->format = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (input->n_reports == REPORTS_MAX) {
+            cli_usage_error("export: at most %d reports", REPORTS_MAX);
+        }
+        input->reports[input->n_reports++] = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (input->n_reports == 0) {
+            cli_usage_error(
+                "export: a report is expected, such as ecocompute-out/latest/energy.json");
+        }
+        if (input->common.json) {
+            cli_usage_error("--json: not with export; --format jsonl is an object a line");
+        }
+        return 0;
+    default:
+        return cli_common_option(&input->common, key, argument);
+    }
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "REPORT…",
+    .doc = "Prints reports as one table, a row a result. The first columns are those of the "
+           "published data set; J per 1000 tokens and mJ per token are the same number.\v"
+           "Example: ecocompute export study/*/energy*.json > study.csv"};
+
+static int print_study(const export_input *input, const eco_study *study) {
+    eco_text text = {0};
+    eco_error error = {0};
+    if (strcmp(input->format, "jsonl") == 0) {
+        if (eco_study_write_jsonl(study, &text, &error) != ECO_OK) {
+            eco_text_free(&text);
+            return cli_fail(&error);
+        }
+    } else if (strcmp(input->format, "md") == 0) {
+        eco_study_write_markdown(study, &text);
+    } else {
+        eco_study_write_csv(study, &text);
+    }
+    cli_print(&text);
+    eco_text_free(&text);
+    return EXIT_DONE;
+}
+
+int cmd_export(int argc, char **argv) {
+    static export_input input = {.format = "csv"};
+    cli_check_options(argc, argv, options, NULL);
+    cli_parse(&argp, argc, argv, &input);
+    eco_study *study = eco_study_new();
+    eco_error error = {0};
+    int status = EXIT_DONE;
+    for (size_t i = 0; study != NULL && status == EXIT_DONE && i < input.n_reports; i++) {
+        eco_report *report = NULL;
+        if (eco_report_load(input.reports[i], &report, &error) != ECO_OK ||
+            eco_study_add_report(study, report, input.reports[i], &error) != ECO_OK) {
+            status = cli_fail(&error);
+        }
+        eco_report_free(report);
+    }
+    if (study == NULL) {
+        cli_err("ecocompute: export: out of memory\n");
+        status = EXIT_FAILED;
+    }
+    status = status == EXIT_DONE ? print_study(&input, study) : status;
+    eco_study_free(study);
+    return status;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a measurement would find on this machine: the checks of ecocompute measure --dry-run.
+ */
+#include "measure_options.h"
+
+#include <string.h>
+#include <stdio.h>
+
+measure_machine measure_look(void) {
+    measure_machine found = {0};
+    eco_engine_status engine;
+    eco_engine_probe(0, &engine);
+    found.cuda = engine.cuda_usable;
+    memcpy(found.cuda_reason, engine.cuda_reason, sizeof found.cuda_reason);
+    for (size_t i = 0; i < eco_meter_count() && !found.gpu_meter; i++) {
+        eco_meter_status meter;
+        eco_meter_name(i, &meter);
+        if (meter.boundary == ECO_BOUNDARY_GPU) {
+            eco_meter_probe(i, &meter);
+            found.gpu_meter = meter.usable;
+            memcpy(found.meter_reason, meter.reason, sizeof found.meter_reason);
+        }
+    }
+    return found;
+}
+
+void measure_look_for_meter(measure_machine *found, const cli_meter *meter, bool on_gpu) {
+    const eco_meter_options wanted = {
+        .name = meter->name,
+        .work = {.kind = on_gpu ? ECO_BOUNDARY_GPU : ECO_BOUNDARY_CPU_PACKAGE},
+        .config = meter->config};
+    found->metered = eco_meter_choose(&wanted, &found->meter);
+    found->replayed = found->metered && meter->config.replay_path != NULL;
+}
+
+static const char *energy_word(const measure_machine *found) {
+    return !found->metered ? "unavailable" : found->replayed ? "replayed" : "measured";
+}
+
+/* What the meter says of one board, and whether its energy can be read. */
+static bool device_ready(size_t row, uint32_t index, char *line, size_t size) {
+    eco_meter_info info;
+    eco_error error = {0};
+    if (eco_meter_device(row, index, &info, &error) != ECO_OK) {
+        snprintf(line, size, "GPU %u not usable: %s", index, error.message);
+        return false;
+    }
+    const eco_meter_options board = {.name = info.name, .work = info.device.boundary};
+    eco_meter *meter = NULL;
+    eco_tenant tenant;
+    size_t tenants = 0;
+    bool tenants_known = false;
+    if (eco_meter_open(&board, &meter, &error) == ECO_OK) {
+        tenants_known = eco_meter_tenants(meter, &tenant, 1, &tenants, &error) == ECO_OK;
+    }
+    eco_meter_close(meter);
+    const eco_reading mig = info.device.mig_enabled;
+    const bool in_mig = eco_reading_present(mig) && mig.value > 0.5;
+    char others[32] = "unknown";
+    if (tenants_known) {
+        snprintf(others, sizeof others, "%zu", tenants);
+    }
+    snprintf(line, size, "%s: energy counter %s, power %s, MIG %s, other processes %s",
+             info.device.name, info.energy_field != NULL ? "yes" : "no",
+             info.power_field != NULL ? "yes" : "no", in_mig ? "on" : "off", others);
+    return !in_mig && (info.energy_field != NULL || info.power_field != NULL);
+}
+
+/* True if some board's energy can be read; each board in a line if `print`. */
+static bool devices_ready(bool print) {
+    bool ready = false;
+    for (size_t i = 0; i < eco_meter_count(); i++) {
+        eco_meter_status status;
+        eco_meter_probe(i, &status);
+        for (uint32_t d = 0;
+             status.usable && status.boundary == ECO_BOUNDARY_GPU && d < status.n_devices; d++) {
+            char line[2 * ECO_ERROR_MESSAGE_MAX];
+            ready |= device_ready(i, d, line, sizeof line);
+            if (print) {
+                cli_out("check: %s\n", line);
+            }
+        }
+    }
+    return ready;
+}
+
+static void print_checks(const measure_machine *found, bool on_gpu) {
+    cli_out("device: %s\n", on_gpu ? "GPU" : "CPU");
+    cli_out("check: CUDA %s%s\n",
+            found->cuda ? "usable" : "not usable: ", found->cuda ? "" : found->cuda_reason);
+    cli_out("check: NVML %s%s\n", found->gpu_meter ? "usable" : "not usable: ",
+            found->gpu_meter ? "" : found->meter_reason);
+    if (strcmp(found->meter.name, "nvml") != 0 && found->meter.name[0] != '\0') {
+        cli_out("check: meter %s %s: %s\n", found->meter.name,
+                found->metered ? "usable" : "not usable", found->meter.reason);
+    }
+    const bool ready = !on_gpu || !found->gpu_meter || devices_ready(true);
+    cli_out("energy: %s%s\n", ready ? energy_word(found) : "unavailable",
+            ready && found->metered && !found->replayed ? "" : "; only time would be measured");
+}
+
+/* The checks and the plan as one document, for --dry-run --json. */
+static void print_plan_json(const measure_machine *found, bool on_gpu, const eco_plan *plan) {
+    uint32_t order[ECO_BLOCKS_MAX * ECO_ARMS_MAX];
+    double shortest_s = 0.0;
+    double longest_s = 0.0;
+    eco_plan_order(plan, order);
+    eco_plan_seconds(plan, &shortest_s, &longest_s);
+    cli_out("{\n  ");
+    cli_json_field("device", on_gpu ? "GPU" : "CPU", false);
+    cli_out("\"cuda_usable\": %s, ", found->cuda ? "true" : "false");
+    cli_json_field("cuda_reason", found->cuda_reason, false);
+    cli_out("\"nvml_usable\": %s, ", found->gpu_meter ? "true" : "false");
+    cli_json_field("nvml_reason", found->gpu_meter ? "" : found->meter_reason, false);
+    cli_json_field("meter", found->meter.name, false);
+    cli_out("\"meter_usable\": %s, ", found->metered ? "true" : "false");
+    cli_json_field("meter_reason", found->meter.reason, false);
+    cli_json_field("energy",
+                   !on_gpu || !found->gpu_meter || devices_ready(false) ? energy_word(found)
+                                                                        : "unavailable",
+                   false);
+    cli_out("\n  ");
+    cli_json_field("model", plan->shape->name, false);
+    cli_out("\"prompt_tokens\": %u, \"tokens\": %u, \"blocks\": %u, ", plan->n_prompt,
+            plan->n_tokens, plan->n_blocks);
+    if (plan->protocol == ECO_PROTOCOL_PUBLISHED) {
+        cli_out("\"protocol\": \"published\", \"iterations\": %u, \"warmup\": %u, ",
+                plan->n_iterations, plan->n_warmup);
+    } else {
+        cli_out("\"protocol\": \"paired\", \"window_min_s\": %.9g, ", plan->window_s);
+    }
+    cli_json_field("thermal_mode", plan->thermal == ECO_THERMAL_STEADY ? "steady" : "cold", false);
+    cli_out("\"order_seed\": \"%llu\",\n  \"order\": [", (unsigned long long)plan->order_seed);
+    for (uint32_t i = 0; i < plan->n_blocks * plan->n_arms; i++) {
+        const bool first = i % plan->n_arms == 0;
+        cli_out("%s", !first ? ", " : i == 0 ? "[" : "], [");
+        cli_json_string(eco_format_at(plan->arms[order[i]])->name);
+    }
+    cli_out("]],\n  \"shortest_s\": %.9g, \"longest_s\": %.9g, ", shortest_s, longest_s);
+    cli_json_field("output_dir", plan->output_dir, true);
+    cli_out("\n}\n");
+}
+
+void measure_print_plan(bool json, const measure_machine *found, bool on_gpu,
+                        const eco_plan *plan) {
+    if (json) {
+        print_plan_json(found, on_gpu, plan);
+        return;
+    }
+    eco_text text = {0};
+    eco_plan_describe(plan, &text);
+    print_checks(found, on_gpu);
+    cli_print(&text);
+    eco_text_free(&text);
+}
+
+/* One report as JSON, several as an array of them. */

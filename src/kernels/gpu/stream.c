@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One decoded token in one launch, batch 1: a block a multiprocessor that stays until the token is
+ * done, with a barrier of the whole grid between phases. Ladder (docs/kernels.md has predictions and
+ * outcomes):
+ *   reference  src/kernels/cpu, the oracle
+ *   v1         a kernel a phase, one warp a row: 43 % (1.1B) and 67 % (7B) of the read ceiling in
+ *              FP16; every kernel begins with an empty memory pipe and ends with a draining one
+ *   v2         this grid that stays, weights asked for ahead in registers: 48 % and 80 %. The
+ *              compiler waits for both halves of such a double buffer at once
+ *   v3         here. Weights depend on nothing, so each warp has a ring in shared memory that the
+ *              next ones are copied into meanwhile, of the next phase too: the memory works while the
+ *              grid meets. A block owns a contiguous range of row pairs, its warps contiguous parts
+ *              of that, whatever the row length. Sums of parts are added in a fixed order: two runs
+ *              are equal to the bit.
+ */
+#include "choice.h"
+#include "stream_attention.h"
+
+/* MARK: - Inputs */
+
+/* Sum over the block, in every thread. */
+STREAM_INLINE float block_sum(float value, struct places p) {
+    value = warp_sum(value);
+    if (thread_index() % WARP == 0) {
+        p.scratch[warp_of_block()] = value;
+    }
+    block_barrier();
+    float sum = 0.0f;
+    UNROLL
+    for (uint32_t w = 0; w < STREAM_WARPS; w++) {
+        sum += p.scratch[w];
+    }
+    return sum;
+}
+
+STREAM_INLINE float block_max(float value, struct places p) {
+    UNROLL
+    for (uint32_t mask = 16; mask > 0; mask >>= 1) {
+        value = max_f32(value, shuffle_xor(value, mask));
+    }
+    if (thread_index() % WARP == 0) {
+        p.scratch[16 + warp_of_block()] = value;
+    }
+    block_barrier();
+    UNROLL
+    for (uint32_t w = 0; w < STREAM_WARPS; w++) {
+        value = max_f32(value, p.scratch[16 + w]);
+    }
+    return value;
+}
+
+enum { NORM_PARTS = STREAM_COLS_MAX / (4 * STREAM_BLOCK) };
+
+/* Four columns from 4 (t + 512 i) on: a thread's part of a norm's gains. */
+struct part {
+    vec2 value[NORM_PARTS];
+};
+
+STREAM_INLINE uint32_t part_col(uint32_t i) {
+    return 4 * (thread_index() + i * STREAM_BLOCK);
+}
+
+STREAM_INLINE struct part ask_part(const GLOBAL half *from, uint32_t n) {
+    struct part part;
+    UNROLL
+    for (uint32_t i = 0; i < NORM_PARTS; i++) {
+        const uint32_t e = part_col(i);
+        part.value[i] = load_narrow_if((const GLOBAL char *)(from + e), e < n);
+    }
+    return part;
+}
+
+union four_halves {
+    half value[4];
+    vec2 words;
+};
+
+/* Columns e … e + 3 of the input, e a multiple of 4: rounded to FP16, then scaled. */
+STREAM_INLINE void store_input(struct places p, uint32_t e, const float value[4]) {
+    union four_halves v;
+    UNROLL
+    for (uint32_t k = 0; k < 4; k++) {
+        const uint32_t to = stream_format() == STREAM_FP8 ? (k & 1) << 1 | k >> 1 : k;
+        v.value[to] = (half)((float)(half)value[k] * input_factor());
+    }
+    if (stream_format() == STREAM_Q4_0) {
+        UNROLL
+        for (uint32_t k = 0; k < 4; k++) {
+            p.input[slot(e + k)] = v.value[k];
+        }
+        return;
+    }
+    *(SHARED vec2 *)(p.input + slot(e)) = v.words;
+}
+
+/* RMSNorm of the residual stream, rounded to FP16, into shared memory; zeros behind it. The gains
+ * were asked for before the grid met. */
+STREAM_INLINE void input_normed(const SHARED struct gpu_stream_args *a,
+                                const SHARED struct gpu_phase *phase, const struct part *gain,
+                                struct places p) {
+    const uint32_t n = a->d_model;
+    vec4 x[NORM_PARTS];
+    if (phase->kind == PHASE_QKV && phase->layer == 0) {
+        const struct part row =
+            ask_part(a->embedding + (uint64_t)a->token * a->embedding_stride, n);
+        UNROLL
+        for (uint32_t i = 0; i < NORM_PARTS; i++) {
+            const vec2 v = row.value[i];
+            x[i] = (vec4){bits_of(half_low(v[0])), bits_of(half_high(v[0])),
+                          bits_of(half_low(v[1])), bits_of(half_high(v[1]))};
+        }
+    } else {
+        UNROLL
+        for (uint32_t i = 0; i < NORM_PARTS; i++) {
+            const vec4 none = {0, 0, 0, 0};
+            const uint32_t e = part_col(i);
+            x[i] = e < n ? load_shared_vec(a->x + e) : none;
+        }
+    }
+    float sum = 0.0f;
+    UNROLL
+    for (uint32_t i = 0; i < NORM_PARTS; i++) {
+        UNROLL
+        for (uint32_t k = 0; k < 4; k++) { /* what lies behind the last column is not a number */
+            x[i][k] = part_col(i) + k < n ? x[i][k] : 0;
+            sum = fma_f32(float_of(x[i][k]), float_of(x[i][k]), sum);
+        }
+    }
+    sum = block_sum(sum, p);
+    const float inverse = rsqrt_fast(sum * a->inverse_width + a->eps);
+    const uint32_t padded = stream_padded_cols(n);
+    UNROLL
+    for (uint32_t i = 0; i < NORM_PARTS; i++) {
+        const uint32_t e = part_col(i);
+        const vec2 g = gain->value[i];
+        if (e < padded) {
+            float value[4];
+            UNROLL
+            for (uint32_t k = 0; k < 4; k++) {
+                const float gains = k % 2 == 0 ? half_low(g[k / 2]) : half_high(g[k / 2]);
+                value[k] = e + k < n ? float_of(x[i][k]) * inverse * gains : 0.0f;
+            }
+            store_input(p, e, value);
+        }
+    }
+}
+
+/* FP16 vector, padded with zeros to GPU_PAD, into shared memory; zeros behind it. */
+STREAM_INLINE void input_plain(const GLOBAL half *from, uint32_t cols,
+                               struct places p) {
+    const uint32_t n = (cols + GPU_PAD - 1) / GPU_PAD * GPU_PAD;
+    const uint32_t padded = stream_padded_cols(cols);
+    for (uint32_t i = thread_index() * 8; i < padded; i += block_size() * 8) {
+        const vec4 none = {0, 0, 0, 0};
+        const vec4 v = i < n ? load_shared_vec(from + i) : none;
+        if (is_wide()) {
+            ((SHARED vec4 *)p.input)[i / 8] = v;
+            continue;
+        }
+        UNROLL
+        for (uint32_t k = 0; k < 2; k++) {
+            const float value[4] = {half_low(v[2 * k]), half_high(v[2 * k]), half_low(v[2 * k + 1]),
+                                    half_high(v[2 * k + 1])};
+            store_input(p, i + 4 * k, value);
+        }
+    }
+}
+
+/* INT8: the input in two. Values of at least 6 stay (a flag says where) and the others become zero
+ * there and a code, by the largest of their magnitudes. Values lie in shared memory over 8. */
+STREAM_INLINE void quantize_input(struct places p, uint32_t cols) {
+    const uint32_t n = stream_padded_cols(cols) / 4;
+    const float limit = INT8_OUTLIER * 0.125f;
+    float absmax = 0.0f;
+    block_barrier();
+    for (uint32_t i = thread_index(); i < n; i += block_size()) {
+        UNROLL
+        for (uint32_t k = 0; k < 4; k++) {
+            const float x = quant_magnitude((float)p.input[4 * i + k]);
+            absmax = x < limit ? max_f32(absmax, x) : absmax;
+        }
+    }
+    absmax = block_max(absmax, p);
+    for (uint32_t i = thread_index(); i < n; i += block_size()) {
+        uint32_t codes = 0;
+        uint32_t flag = 0;
+        UNROLL
+        for (uint32_t k = 0; k < 4; k++) {
+            const float x = (float)p.input[4 * i + k];
+            const bool outlier = !(quant_magnitude(x) < limit);
+            const float scaled = div_rounded(mul_rounded(x, 127.0f), absmax);
+            const int32_t code = outlier || absmax == 0.0f ? 0 : quant_nearest_even(scaled);
+            codes |= ((uint32_t)code & 255u) << (8 * k);
+            flag |= outlier ? 1u : 0u;
+            p.input[4 * i + k] = outlier ? p.input[4 * i + k] : (half)0.0f;
+        }
+        ((SHARED uint32_t *)input_codes(p))[i] = codes;
+        input_flags(p)[i] = (char)flag;
+    }
+    if (thread_index() == 0) {
+        p.scratch[SCRATCH_ABSMAX] = 8.0f * absmax;
+    }
+}
+
+/* MARK: - Results of a phase */
+
+STREAM_INLINE half gated(float gate, float up) {
+    return (half)(div_fast(gate, 1.0f + exp_fast(-gate)) * up);
+}
+
+/* Sums of the rows of pair i of the block: the parts of the warps that had some of it, in order. */
+struct row_pair {
+    float first, second;
+};
+
+STREAM_INLINE struct row_pair pair_rows(struct share share, struct places p, uint32_t i) {
+    const uint32_t begin = i * share.n_groups;
+    uint32_t w = (uint32_t)div_fast((float)begin, (float)share.n_each);
+    w -= w > 0 && w * share.n_each > begin ? 1 : 0; /* the quotient may be off by one */
+    w += (w + 1) * share.n_each <= begin ? 1 : 0;
+    struct row_pair sum = {0.0f, 0.0f};
+    for (; w * share.n_each < begin + share.n_groups && w < n_workers(); w++) {
+        sum.first += p.segments[2 * (i + w)];
+        sum.second += p.segments[2 * (i + w) + 1];
+    }
+    return sum;
+}
+
+/* What a thread needs for its first pair beside the sums, asked for before the products. */
+struct extras {
+    float first, second;             /* bias, or residual stream */
+    float first_scale, second_scale; /* of the rows */
+};
+
+STREAM_INLINE struct extras ask_extras(const SHARED struct gpu_stream_args *a,
+                                       const SHARED struct gpu_phase *phase, struct share share,
+                                       uint32_t i) {
+    struct extras e = {0.0f, 0.0f, 1.0f, 1.0f};
+    const uint32_t row = 2 * (share.first_pair + i);
+    if (i >= share.n_pairs) {
+        return e;
+    }
+    const uint32_t other = min_u32(row + 1, phase->rows - 1);
+    if (has_row_scale()) {
+        const GLOBAL float *scales = (const GLOBAL float *)phase->scales;
+        e.first_scale = scales[row];
+        e.second_scale = scales[other];
+    }
+    if (phase->kind == PHASE_QKV && phase->bias) {
+        e.first = (float)phase->bias[row];
+        e.second = (float)phase->bias[other];
+    }
+    if (phase->kind == PHASE_ADD_ATTENDED && phase->layer == 0) {
+        const GLOBAL half *from = a->embedding + (uint64_t)a->token * a->embedding_stride;
+        e.first = (float)from[row];
+        e.second = (float)from[other];
+    } else if (phase->kind == PHASE_ADD_ATTENDED || phase->kind == PHASE_ADD_HIDDEN) {
+        e.first = a->x[row];
+        e.second = a->x[other];
+    }
+    return e;
+}
+
+STREAM_INLINE void store_pair(const SHARED struct gpu_stream_args *a,
+                              const SHARED struct gpu_phase *phase, uint32_t row, float first,
+                              float second) {
+    if (phase->kind == PHASE_GATE_UP) {
+        a->hidden[row / 2] = gated(first, second);
+        return;
+    }
+    GLOBAL float *out = phase->kind == PHASE_QKV    ? a->qkv
+                        : phase->kind == PHASE_HEAD ? a->logits
+                                                    : a->x;
+    out[row] = first;
+    if (row + 1 < phase->rows) {
+        out[row + 1] = second;
+    }
+}
+
+/* Highest logit of the block. */
+STREAM_INLINE void store_best(const SHARED struct gpu_stream_args *a, struct best mine, struct places p) {
+    SHARED uint32_t *index = (SHARED uint32_t *)(p.scratch + 32);
+    mine = warp_best(mine);
+    if (thread_index() % WARP == 0) {
+        p.scratch[warp_of_block()] = mine.value;
+        index[warp_of_block()] = mine.index;
+    }
+    block_barrier();
+    if (thread_index() == 0) {
+        for (uint32_t w = 1; w < STREAM_WARPS; w++) {
+            mine = better(mine, (struct best){p.scratch[w], index[w]});
+        }
+        a->best_value[block_index()] = mine.value;
+        a->best_index[block_index()] = mine.index;
+    }
+}
+
+STREAM_INLINE void finish(const SHARED struct gpu_stream_args *a,
+                          const SHARED struct gpu_phase *phase, struct share share,
+                          struct extras mine, struct places p) {
+    const float factor = sum_factor();
+    struct best best = {-__builtin_inff(), 0xffffffffu};
+    block_barrier();
+    for (uint32_t i = thread_index(); i < share.n_pairs; i += block_size()) {
+        const struct extras e =
+            i == thread_index() ? mine : ask_extras(a, phase, share, i);
+        const uint32_t row = 2 * (share.first_pair + i);
+        const struct row_pair sum = pair_rows(share, p, i);
+        const float first = fma_f32(sum.first, factor * e.first_scale, e.first);
+        const float second = fma_f32(sum.second, factor * e.second_scale, e.second);
+        store_pair(a, phase, row, first, second);
+        if (phase->kind == PHASE_HEAD) {
+            best = better(best, (struct best){first, row});
+            if (row + 1 < phase->rows) {
+                best = better(best, (struct best){second, row + 1});
+            }
+        }
+    }
+    if (phase->kind == PHASE_HEAD) {
+        store_best(a, best, p);
+    }
+}
+
+/* MARK: - One token */
+
+/* All blocks have done what they had to. Between the two, what does not depend on the others can be
+ * asked for. The keeper's warp has no weights on the way: its word would wait for them. */
+STREAM_INLINE bool is_keeper(void) {
+    return thread_index() == STREAM_WORKERS_MAX * WARP;
+}
+
+STREAM_INLINE void meet_begin(const SHARED struct gpu_stream_args *a, uint32_t *n_met) {
+    *n_met += grid_size();
+    block_barrier();
+    if (is_keeper()) {
+        grid_arrive(a->arrived);
+    }
+}
+
+STREAM_INLINE void meet_end(const SHARED struct gpu_stream_args *a, uint32_t n_met) {
+    if (is_keeper()) {
+        grid_wait(a->arrived, n_met);
+    }
+    block_barrier();
+}
+
+/* Attention and what it waits for: the products of all blocks; behind it the parts of long heads
+ * are joined. */
+STREAM_INLINE void attention(const SHARED struct gpu_stream_args *a, uint32_t layer,
+                             struct places p, uint32_t *n_met) {
+    meet_begin(a, n_met);
+    struct positions first = {0};
+    if (block_index() < head_parts(a)) {
+        const struct head_part h = part_of(a, layer, block_index(), p.input);
+        first = ask_positions(a, &h, h.first);
+    }
+    meet_end(a, *n_met);
+    attend(a, layer, p, first);
+    if (used_splits(a, a->position + 1) > 1) {
+        meet_begin(a, n_met);
+        meet_end(a, *n_met);
+        join_splits(a);
+    }
+}
+
+STREAM_INLINE void take_input(const SHARED struct gpu_stream_args *a,
+                              const SHARED struct gpu_phase *phase, const struct part *gain,
+                              struct places p) {
+    if (phase->kind == PHASE_ADD_ATTENDED) {
+        input_plain(a->attended, phase->cols, p);
+    } else if (phase->kind == PHASE_ADD_HIDDEN) {
+        input_plain(a->hidden, phase->cols, p);
+    } else {
+        input_normed(a, phase, gain, p);
+    }
+    if (stream_format() == STREAM_INT8) {
+        quantize_input(p, phase->cols);
+    }
+    block_barrier();
+}
+
+STREAM_INLINE void stream(const struct gpu_stream_args *args) {
+    const struct places p = find_places(args);
+    const SHARED struct gpu_stream_args *const a = p.args;
+    if (is_nf4()) {
+        fill_table();
+    }
+    block_barrier();
+    struct reader r = {0};
+    uint32_t slot = 0;
+    const bool multiplies = warp_of_block() < n_workers();
+    if (multiplies) {
+        r = ring_begin(p);
+    }
+    struct part gain = ask_part(p.phases->gain, p.phases->gain ? a->d_model : 0);
+    uint32_t n_met = 0;
+    for (uint32_t i = 0; i < a->n_phases; i++) {
+        const SHARED struct gpu_phase *phase = p.phases + i;
+        const bool more = i + 1 < a->n_phases;
+        const struct extras mine = ask_extras(a, phase, p.shares[i], thread_index());
+        take_input(a, phase, &gain, p);
+        if (phase->kind == PHASE_QKV) {
+            prefetch_cache(a, phase->layer);
+        }
+        if (multiplies) {
+            multiply(i, &r, &slot, p);
+        }
+        finish(a, phase, p.shares[i], mine, p);
+        if (phase->kind == PHASE_QKV) {
+            attention(a, phase->layer, p, &n_met);
+        }
+        if (more) {
+            const SHARED struct gpu_phase *next = phase + 1;
+            meet_begin(a, &n_met);
+            gain = ask_part(next->gain, next->gain ? a->d_model : 0);
+            meet_end(a, n_met);
+        }
+    }
+}
+
+KERNEL eco_stream(const struct gpu_stream_args a) {
+    stream(&a);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the persistent kernel of one token is given (stream.c): the phases of a token, each a matrix
+ * product, in the order they run, and where activations lie between them.
+ */
+#ifndef ECOCOMPUTE_KERNELS_GPU_STREAM_ARGS_H
+#define ECOCOMPUTE_KERNELS_GPU_STREAM_ARGS_H
+
+#include "args.h"
+
+enum {
+    STREAM_WARPS = 16, /* of a block */
+    STREAM_WORKERS_MAX = STREAM_WARPS - 1, /* that multiply; the last keeps the grid together */
+    STREAM_BLOCK = STREAM_WARPS * 32,
+    STREAM_REGISTERS = 128,  /* a thread, so that a block fits on every multiprocessor */
+    STREAM_COLS_MAX = 8192,  /* of the residual stream: its normalisation is held in registers */
+    STREAM_GROUP_COLS = 1024, /* inputs are padded with zeros to a multiple of this */
+    STREAM_SLOTS_MIN = 2, /* of a warp's ring: in flight, but for one */
+    STREAM_SLOTS_MAX = 5,
+    STREAM_WIDE_SLOT_BYTES = 2048,
+    STREAM_NARROW_SLOT_BYTES = 2048 + 256,
+    STREAM_ARGS_BYTES = 256,
+    STREAM_SCRATCH_BYTES = 256,
+    STREAM_SMALL_TABLE_BYTES = 16 * 32 * 4, /* NF4_SMALL: a value, twice, a nibble; a copy a lane */
+    STREAM_TABLE_STRIDE = 256, /* NF4: a pair of values a byte of codes, a copy a lane */
+    STREAM_TABLE_BYTES = 256 * STREAM_TABLE_STRIDE,
+    STREAM_ATTENTION_BYTES = (GPU_HEAD_MAX + 2 * STREAM_WARPS + STREAM_WARPS * GPU_HEAD_MAX) * 4 +
+                             2 * GPU_HEAD_MAX * 2, /* struct head_part */
+    STREAM_SPLITS_MAX = 64,
+    STREAM_SPLIT_POSITIONS = 512 /* that a block takes of a head before another joins it */
+};
+
+static inline uint32_t stream_padded_cols(uint32_t cols) {
+    return (cols + STREAM_GROUP_COLS - 1) / STREAM_GROUP_COLS * STREAM_GROUP_COLS;
+}
+
+/* Bytes from the beginning (behind the table) to the input: arguments, scratch, phases and their
+ * shares, sums, angles. What is copied to shared memory lies at whole lines of 128 bytes: at odd
+ * multiples of 16 the copies take a quarter longer. */
+static inline uint32_t stream_input_offset(uint32_t n_phases, uint32_t n_segments) {
+    const uint32_t bytes =
+        STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES + n_phases * 80 + n_segments * 8 + GPU_HEAD_MAX * 4;
+    return (bytes + 127) / 128 * 128;
+}
+
+/* Formats the kernels know, by width. */
+enum gpu_stream_format {
+    STREAM_FP16 = 0,
+    STREAM_BF16,
+    STREAM_W8A16,
+    STREAM_Q8_0,
+    STREAM_FP8,
+    STREAM_INT8,
+    STREAM_NF4,
+    STREAM_NF4_SMALL, /* as NF4, its table small: a value a nibble, for little shared memory */
+    STREAM_Q4_0
+};
+
+/* Bytes of an input of `cols` padded columns. INT8 has, behind the values (FP16, of outliers alone), a
+ * code a column and a byte for every four of which one is an outlier. */
+static inline uint32_t stream_input_bytes(uint32_t format, uint32_t cols) {
+    return format == STREAM_INT8 ? 3 * cols + cols / 4 : 2 * cols;
+}
+
+/* What a phase does with the sums of a row pair. */
+enum gpu_phase_kind {
+    PHASE_QKV = 0, /* norm in front; + bias → qkv; attention follows */
+    PHASE_ADD_ATTENDED, /* input: attended; added to the residual stream */
+    PHASE_GATE_UP, /* norm in front; row 2i gate, row 2i + 1 up; SiLU(gate) · up → hidden */
+    PHASE_ADD_HIDDEN, /* input: hidden; added to the residual stream */
+    PHASE_HEAD /* norm in front; → logits, and the highest of each block */
+};
+
+/* One matrix product; layout as gpu_gemv_args says, scales as docs/formats.md. 64 bytes. */
+struct gpu_phase {
+    DEV(const void) weights;
+    DEV(const void) scales;
+    DEV(const half) gain; /* phases with a norm: [cols] */
+    DEV(const half) bias; /* PHASE_QKV: [rows] or null */
+    uint32_t kind, format, rows, cols, stride, n_blocks, layer, reserved;
+};
+
+struct gpu_stream_args {
+    DEV(const struct gpu_phase) phases; /* [n_phases], the head last */
+    DEV(const half) embedding;          /* [n_vocab][embedding_stride] */
+    DEV(const float) angles;            /* [capacity][d_head / 2][2] */
+    DEV(half) k_cache;                  /* of layer 0: [n_kv_heads][capacity][d_stride] */
+    DEV(half) v_cache;
+    DEV(float) x;       /* [d_model] residual stream */
+    DEV(float) qkv;     /* [(n_heads + 2 n_kv_heads) d_head], before rotation */
+    DEV(half) attended; /* [n_heads d_head], padded with zeros to GPU_PAD */
+    DEV(half) hidden;   /* [d_ff], likewise */
+    DEV(float) logits;  /* [n_vocab] */
+    DEV(float) part;    /* [n_heads][n_splits][d_head + 2], as gpu_attention_args */
+    DEV(float) best_value; /* [grid] */
+    DEV(uint32_t) best_index;
+    DEV(uint32_t) arrived; /* grid barrier: 0 when the kernel begins */
+    DEV(const struct gpu_state) state;
+    uint64_t cache_stride; /* halves from one layer's cache to the next */
+    /* What the text is specialised for: enum gpu_stream_format of all phases; slots of a warp's ring;
+     * warps that multiply. */
+    uint32_t format, n_slots, n_workers;
+    uint32_t shared_bytes; /* of a block, for the launch */
+    uint32_t n_phases, d_model, embedding_stride, n_heads, n_kv_heads, d_head, d_stride, capacity;
+    uint32_t n_splits; /* of the cache, at most; few positions use fewer */
+    uint32_t lanes;    /* that share a position, as gpu_attention_args */
+    uint32_t input_cols;  /* the widest input, padded as stream_padded_cols says */
+    uint32_t input_bytes; /* room for that, or for attention's needs */
+    uint32_t n_segments;   /* room for partial sums of a phase: row pairs of a block + workers */
+    uint32_t position, token; /* the kernel's own: from the state */
+    float eps, scale, inverse_width; /* scale 1 / sqrt(d_head), inverse_width 1 / d_model */
+};
+
+#endif

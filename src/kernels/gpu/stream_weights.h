@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a block of stream.c comes by its weights: which rows are its own, which part of them a warp
+ * takes, and the warp's ring of shared memory into which the next ones are copied meanwhile, across
+ * the ends of phases.
+ */
+#ifndef ECOCOMPUTE_KERNELS_GPU_STREAM_WEIGHTS_H
+#define ECOCOMPUTE_KERNELS_GPU_STREAM_WEIGHTS_H
+
+#include "mma.h"
+#include "stream_format.h"
+
+/* A block's row pairs of a phase. A pair is taken in groups of two steps (16 bits) or four. */
+struct share {
+    uint32_t first_pair, n_pairs;
+    uint32_t n_groups; /* of a pair */
+    uint32_t n_each;   /* a warp's: its own are n_each * warp and on */
+};
+
+/* Where things lie in shared memory. */
+struct places {
+    const SHARED struct gpu_stream_args *args;
+    const SHARED struct gpu_phase *phases;
+    const SHARED struct share *shares; /* [n_phases] */
+    SHARED float *scratch;             /* [64] */
+    SHARED float *segments;            /* [n_segments][2] */
+    SHARED float *angles;              /* [d_head / 2][2], of the position */
+    SHARED half *input;                /* [input_bytes]; attention: struct head_part */
+    SHARED char *ring;                 /* [n_workers()][n_slots()][slot_bytes()] */
+};
+
+STREAM_INLINE uint32_t group_steps(void) {
+    return is_wide() ? 2 : 4;
+}
+/* A slot: codes of two rows; then the scales of the blocks of each. */
+enum { SLOT_ROW_BYTES = 1024, SLOT_ROW_SCALES = 128 };
+STREAM_INLINE uint32_t slot_bytes(void) {
+    return is_wide() ? STREAM_WIDE_SLOT_BYTES : STREAM_NARROW_SLOT_BYTES;
+}
+
+STREAM_INLINE uint32_t warp_of_block(void) {
+    return thread_index() / WARP;
+}
+
+STREAM_INLINE struct share share_of(uint32_t rows, uint32_t stride) {
+    const uint32_t pairs = (rows + 1) / 2;
+    const uint32_t each = pairs / grid_size();
+    const uint32_t more = pairs - each * grid_size(); /* blocks with one more */
+    struct share share;
+    share.first_pair = block_index() * each + min_u32(block_index(), more);
+    share.n_pairs = each + (block_index() < more ? 1 : 0);
+    share.n_groups = (stride + group_steps() * step_cols() - 1) / (group_steps() * step_cols());
+    share.n_each = (share.n_pairs * share.n_groups + n_workers() - 1) / n_workers();
+    return share;
+}
+
+/* A warp's part of a phase: from group `group` of pair `pair` (of the block's) on. */
+struct part_of_phase {
+    uint32_t pair, group, n;
+};
+
+STREAM_INLINE struct part_of_phase warp_part(struct share share) {
+    const uint32_t all = share.n_pairs * share.n_groups;
+    const uint32_t first = min_u32(warp_of_block() * share.n_each, all);
+    const uint32_t pair = first / share.n_groups;
+    return (struct part_of_phase){.pair = pair,
+                                  .group = first - pair * share.n_groups,
+                                  .n = min_u32(share.n_each, all - first)};
+}
+
+/* What every block reads again and again, copied to where it is near. */
+STREAM_INLINE struct places find_places(const struct gpu_stream_args *from) {
+    SHARED char *at = (SHARED char *)shared_dynamic;
+    at += table_bytes();
+    struct places p;
+    SHARED struct gpu_stream_args *args = (SHARED struct gpu_stream_args *)at;
+    p.args = args;
+    p.scratch = (SHARED float *)(at + STREAM_ARGS_BYTES);
+    SHARED vec4 *phases = (SHARED vec4 *)(at + STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES);
+    p.phases = (const SHARED struct gpu_phase *)phases;
+    SHARED struct share *shares = (SHARED struct share *)(phases + 4 * from->n_phases);
+    p.shares = shares;
+    p.segments = (SHARED float *)(shares + from->n_phases);
+    p.angles = p.segments + 2 * from->n_segments;
+    p.input = (SHARED half *)(at + stream_input_offset(from->n_phases, from->n_segments));
+    p.ring = (SHARED char *)p.input + from->input_bytes;
+    const GLOBAL vec4 *table = (const GLOBAL vec4 *)from->phases;
+    const uint32_t n = from->n_phases * (uint32_t)(sizeof(struct gpu_phase) / sizeof(vec4));
+    for (uint32_t i = thread_index(); i < n; i += block_size()) {
+        phases[i] = table[i];
+    }
+    for (uint32_t i = thread_index(); i < from->n_phases; i += block_size()) {
+        shares[i] = share_of(from->phases[i].rows, from->phases[i].stride);
+    }
+    const uint32_t position = min_u32(from->state->position, from->capacity - 1);
+    for (uint32_t i = thread_index(); i < from->d_head; i += block_size()) {
+        p.angles[i] = from->angles[(uint64_t)position * from->d_head + i];
+    }
+    if (thread_index() == 0) {
+        *args = *from;
+        args->position = position;
+        args->token = from->state->token;
+    }
+    return p;
+}
+
+/* MARK: - The ring */
+
+/* What a warp asks for next: the group that begins at `at`, of the first row of its pair. */
+struct reader {
+    const GLOBAL char *at, *scale;
+    uint32_t phase, group, n_groups, left;
+    uint32_t row_bytes, scale_row_bytes;
+    uint32_t rows_left; /* from the pair's first row to the matrix's last */
+    uint32_t slot;      /* of the ring, to be written next */
+};
+
+STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i) {
+    const SHARED struct gpu_phase *phase = p.phases + i;
+    const struct share share = p.shares[i];
+    const struct part_of_phase part = warp_part(share);
+    const uint32_t row = 2 * (share.first_pair + part.pair);
+    r->phase = i;
+    r->group = part.group;
+    r->n_groups = share.n_groups;
+    r->left = part.n;
+    r->row_bytes = phase->stride / 8 * code_bits();
+    r->scale_row_bytes = phase->n_blocks * (is_nf4() ? 4 : 2);
+    r->rows_left = phase->rows - row;
+    r->at = (const GLOBAL char *)phase->weights + (uint64_t)row * r->row_bytes +
+            r->group * SLOT_ROW_BYTES;
+    r->scale = (const GLOBAL char *)phase->scales + (uint64_t)row * r->scale_row_bytes +
+               r->group * 4 * scale_step_bytes();
+}
+
+/* The lanes copy what lies in a row, zeros where it has ended. */
+STREAM_INLINE void copy_codes(const struct reader *r, SHARED char *slot) {
+    const uint32_t lane = thread_index() % WARP;
+    UNROLL
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t row = i / 2;
+        const uint32_t offset = i % 2 * 16 * WARP + lane * 16;
+        const bool there = r->group * SLOT_ROW_BYTES + offset < r->row_bytes && row < r->rows_left;
+        copy_async(slot + row * SLOT_ROW_BYTES + offset,
+                   r->at + (there ? row * r->row_bytes + offset : 0), there);
+    }
+}
+
+STREAM_INLINE void copy_scales(const struct reader *r, SHARED char *slot) {
+    const uint32_t lane = thread_index() % WARP;
+    UNROLL
+    for (uint32_t row = 0; row < 2; row++) {
+        const bool there = r->group * 4 * scale_step_bytes() + lane * 4 < r->scale_row_bytes &&
+                           lane * 4 < 4 * scale_step_bytes() && row < r->rows_left;
+        copy_async_word(slot + 2 * SLOT_ROW_BYTES + row * SLOT_ROW_SCALES + lane * 4,
+                        r->scale + (there ? row * r->scale_row_bytes + lane * 4 : 0), there);
+    }
+}
+
+/* Asks for the warp's next group, of this phase or one to come, if there is one; one commit a call
+ * in any case, so that the waits can count. */
+STREAM_INLINE void ask(struct reader *r, struct places p) {
+    while (r->left == 0 && r->phase + 1 < p.args->n_phases) {
+        reader_begin(r, p, r->phase + 1);
+    }
+    if (r->left > 0) {
+        SHARED char *slot = p.ring + (warp_of_block() * n_slots() + r->slot) * slot_bytes();
+        copy_codes(r, slot);
+        if (has_block_scale()) {
+            copy_scales(r, slot);
+        }
+        r->left--;
+        r->group++;
+        r->at += SLOT_ROW_BYTES;
+        r->scale += 4 * scale_step_bytes();
+        if (r->group == r->n_groups) { /* the next pair */
+            r->group = 0;
+            r->rows_left -= 2;
+            r->at += 2 * (int64_t)r->row_bytes - r->n_groups * (int64_t)SLOT_ROW_BYTES;
+            r->scale +=
+                2 * (int64_t)r->scale_row_bytes - r->n_groups * 4 * (int64_t)scale_step_bytes();
+        }
+    }
+    copy_commit();
+    r->slot = r->slot + 1 == n_slots() ? 0 : r->slot + 1;
+}
+
+/* Fills the ring but for one slot. */
+STREAM_INLINE struct reader ring_begin(struct places p) {
+    struct reader r;
+    reader_begin(&r, p, 0);
+    r.slot = 0;
+    for (uint32_t i = 1; i < n_slots(); i++) {
+        ask(&r, p);
+    }
+    return r;
+}
+
+/* MARK: - Products */
+
+/* A warp's sums of the pair it is in. */
+struct sums {
+    float first, second;
+};
+
+/* The warp's part of a pair is complete: half a warp has the first row's sum, the other the
+ * second's. */
+STREAM_INLINE void sums_store(struct sums s, SHARED float *segment) {
+    const uint32_t lane = thread_index() % WARP;
+    const bool upper = lane >= 16;
+    float mine = upper ? s.second : s.first;
+    mine += shuffle_xor(upper ? s.first : s.second, 16);
+    UNROLL
+    for (uint32_t mask = 8; mask > 0; mask >>= 1) {
+        mine += shuffle_xor(mine, mask);
+    }
+    if (lane % 16 == 0) {
+        segment[lane / 16] = mine;
+    }
+}
+
+/* The products of two steps of a group, from step k on. What is not there has weights of zero, and
+ * inputs that are numbers. */
+STREAM_INLINE struct sums use_two(const SHARED char *slot, uint32_t k, const SHARED vec4 *input,
+                                  uint32_t fixed, struct sums s) {
+    const uint32_t lane = thread_index() % WARP;
+    const SHARED char *codes = slot + lane * (step_bytes() / WARP);
+    const SHARED char *scales = slot + 2 * SLOT_ROW_BYTES;
+    const bool scaled = has_block_scale();
+    UNROLL
+    for (uint32_t i = k; i < k + 2; i++) {
+        const SHARED vec4 *at = input + i * (step_cols() / 8) + lane;
+        const vec4 x[2] = {at[0], is_nibble() ? at[32] : at[0]};
+        const SHARED char *code = codes + i * step_bytes();
+        const SHARED char *scale = scales + i * scale_step_bytes();
+        s.first = add_dot(code, scaled ? lane_scale(scale) : 1.0f, x, fixed, s.first);
+        s.second = add_dot(code + SLOT_ROW_BYTES,
+                           scaled ? lane_scale(scale + SLOT_ROW_SCALES) : 1.0f, x, fixed, s.second);
+    }
+    return s;
+}
+
+/* Where an INT8 input lies: codes and flags behind the values. */
+STREAM_INLINE SHARED char *input_codes(struct places p) {
+    return (SHARED char *)p.input + 2 * p.args->input_cols;
+}
+STREAM_INLINE SHARED char *input_flags(struct places p) {
+    return (SHARED char *)p.input + 3 * p.args->input_cols;
+}
+enum { SCRATCH_ABSMAX = 48 }; /* of an INT8 input */
+
+/* As use_two: bytes with bytes; columns with an outlier among them also as FP16. `unit` turns the
+ * integer sum into the others' measure. */
+STREAM_INLINE struct sums use_two_int8(const SHARED char *slot, uint32_t k, uint32_t step,
+                                       struct places p, float unit, struct sums s) {
+    const uint32_t lane = thread_index() % WARP;
+    UNROLL
+    for (uint32_t i = k; i < k + 2; i++) {
+        const uint32_t col = (step + i) * step_cols() + lane * 8;
+        const SHARED char *code = slot + i * step_bytes() + lane * 8;
+        const vec2 x = *(const SHARED vec2 *)(input_codes(p) + col);
+        const vec2 a = *(const SHARED vec2 *)code;
+        const vec2 b = *(const SHARED vec2 *)(code + SLOT_ROW_BYTES);
+        s.first = fma_f32((float)dot_bytes(a[1], x[1], dot_bytes(a[0], x[0], 0)), unit, s.first);
+        s.second = fma_f32((float)dot_bytes(b[1], x[1], dot_bytes(b[0], x[0], 0)), unit, s.second);
+        if (*(const SHARED uint16_t *)(input_flags(p) + col / 4) != 0) {
+            const vec4 values = *(const SHARED vec4 *)(p.input + col);
+            s.first += dot8_int8(a, values);
+            s.second += dot8_int8(b, values);
+        }
+    }
+    return s;
+}
+
+/* All of a warp's groups of phase i; on the way it asks for as many that follow. `slot` is the one
+ * to be read next. */
+STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct places p) {
+    struct part_of_phase part = warp_part(p.shares[i]);
+    const uint32_t n_groups = p.shares[i].n_groups;
+    const uint32_t n_steps = (p.phases[i].stride + step_cols() - 1) / step_cols();
+    const uint32_t fixed = fixed_word();
+    const float unit = p.scratch[SCRATCH_ABSMAX] * (1.0f / (127.0f * 1024.0f));
+    SHARED float *segment = p.segments + 2 * (part.pair + warp_of_block());
+    const SHARED char *ring = p.ring + warp_of_block() * n_slots() * slot_bytes();
+    struct sums s = {0.0f, 0.0f};
+    while (part.n > 0) { /* the same for the whole warp */
+        copy_wait(n_slots() - 2);
+        warp_barrier(); /* all lanes' copies are there, and all have done with the slot before */
+        ask(r, p);
+        const uint32_t step = part.group * group_steps();
+        const SHARED vec4 *input = (const SHARED vec4 *)p.input + step * (step_cols() / 8);
+        const SHARED char *codes = ring + *slot * slot_bytes();
+        const bool second_half = !is_wide() && step + 2 < n_steps;
+        if (stream_format() == STREAM_INT8) {
+            s = use_two_int8(codes, 0, step, p, unit, s);
+            s = second_half ? use_two_int8(codes, 2, step, p, unit, s) : s;
+        } else {
+            s = use_two(codes, 0, input, fixed, s);
+            s = second_half ? use_two(codes, 2, input, fixed, s) : s;
+        }
+        *slot = *slot + 1 == n_slots() ? 0 : *slot + 1;
+        part.n--;
+        part.group++;
+        if (part.group == n_groups || part.n == 0) {
+            sums_store(s, segment);
+            segment += 2;
+            s = (struct sums){0.0f, 0.0f};
+            part.group = 0;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# export: a row a report, the first columns those of the published data set; numbers are the report's; a cell that a
+# spreadsheet would compute is disarmed; what cannot be read stops with status 1.
+set -euo pipefail
+# shellcheck source=tests/cli/lib_cli.sh
+. "$(dirname "$(readlink -f "$0")")/lib_cli.sh"
+data=$ECO_SOURCE_DIR/data/h200
+first=$data/first/20261130T150901Z-92de83/energy.json
+published=gpu,arch,vram_gb,model,params_b,precision,energy_fp16_j1k,energy_quant_j1k,n_runs,n_trials,energy_quant_std_j1k,note
+
+run export "$data"/first/*/energy.json "$data/published/energy.json"
+is_status 0
+[ "$(wc -l <stdout)" -eq 8 ] || fail "$(wc -l <stdout) lines, expected a head and seven rows"
+[ "$(head -n 1 stdout | cut -d , -f 1-12)" = "$published" ] || fail "columns: $(head -n 1 stdout)"
+[ "$(sed -n 2p stdout | cut -d , -f 1-10)" = "NVIDIA H200,hopper,140,TinyLlama-1.1B,1.1,NF4,441.604,336.552,1,5" ] ||
+    fail "row: $(sed -n 2p stdout)"
+# The scatter of the five decode windows, from the report itself.
+truth=$(jq '[.trials.arms[1].windows[] | select(.kind == "decode" and .block > 0) | .energy_per_token_mj] |
+    (add / length) as $m | (map((. - $m) * (. - $m)) | add / (length - 1) | sqrt) * 1000 | round / 1000' "$first")
+[ "$(sed -n 2p stdout | cut -d , -f 11)" = "$truth" ] || fail "scatter $(sed -n 2p stdout | cut -d , -f 11), true $truth"
+columns=$(head -n 1 stdout | awk -F , '{ print NF }')
+awk -F , -v n="$columns" 'NF != n { exit 1 }' stdout || fail "a row has another number of cells"
+
+run export --format jsonl "$first"
+is_status 0
+jq -e --slurpfile r "$first" '$r[0] as $r | .delta_pct == $r.results.vs_fp16_energy_pct and
+    .ci95_lo_pct == $r.uncertainty.ci95_repeat.lo_pct and .ci95_hi_pct == $r.uncertainty.ci95_repeat.hi_pct and
+    .engine == "native" and .batch == 1 and .context == 256 and .bytes_per_token == $r.explain.arms[1].bytes_per_token and
+    .session == $r.run_id and .basis == "measured" and .card == $r.environment.gpu_uuid_hash and
+    (.report | endswith("20261130T150901Z-92de83/energy.json") and (startswith("/") | not))' stdout >/dev/null ||
+    fail "jsonl: $(cat stdout)"
+run export --format md "$first"
+is_status 0
+[ "$(wc -l <stdout)" -eq 3 ] || fail "md: $(cat stdout)"
+
+# Formulas, quotes, line ends; a missing interval is an empty cell.
+jq '.system_under_test.gpu = "=cmd|calc" | .system_under_test.gpu_arch = "a,\"b\"\nc" | .workload.engine = "@x" |
+    del(.uncertainty)' "$first" >hostile.json
+run export hostile.json
+is_status 0
+[ "$(wc -l <stdout)" -eq 2 ] || fail "a cell broke its line: $(cat stdout)"
+sed -n 2p stdout | grep -q "^'=cmd|calc,\"a,\"\"b\"\"\\\\u000ac\",140," || fail "not disarmed: $(sed -n 2p stdout)"
+sed -n 2p stdout | grep -q ",'@x," || fail "not disarmed: $(sed -n 2p stdout)"
+run export --format jsonl hostile.json
+jq -e '.ci95_lo_pct == null and .gpu == "=cmd|calc"' stdout >/dev/null || fail "jsonl: $(cat stdout)"
+
+run export nowhere.json
+is_status 1
+is_stderr "ecocompute: nowhere.json: cannot read: No such file or directory"
+run export "$first" nowhere.json
+is_status 1
+[ ! -s stdout ] || fail "half a table"
+run export --format xml "$first"
+is_status 2
+is_stderr "ecocompute: --format: 'xml' is not known; expected csv, jsonl or md"
+run export --json "$first"
+is_status 2
+is_stderr "ecocompute: --json: not with export; --format jsonl is an object a line"
+run export
+is_status 2
+finish
