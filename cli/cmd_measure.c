@@ -3,6 +3,7 @@
  * ecocompute measure: energy per token, A against B. Holds the defaults of a plan; the run itself is in the library.
  */
 #include "cli.h"
+#include "measure_boards.h"
 #include "meter_options.h"
 
 #include "ecocompute/plan.h"
@@ -83,7 +84,9 @@ static const struct argp_option options[] = {
     {"order", KEY_ORDER, "ORDER", 0, "shuffled or fixed (default: shuffled)", 2},
     {"order-seed", KEY_ORDER_SEED, "N", 0,
      "Seed of the shuffle (default: from the system; recorded)", 2},
-    CLI_METER_OPTIONS(2),
+    CLI_METER_OPTIONS(2,
+                      "Meters in order of preference, parted by commas: the first that can run and "
+                      "sees the work (default: found by the work)"),
     {"output-dir", KEY_OUTPUT, "DIR", 0,
      "Where the files go (default: a folder of its own in ecocompute-out)", 3},
     {"force", KEY_FORCE, 0, 0,
@@ -403,6 +406,7 @@ typedef struct machine {
     eco_meter_status meter; /* for the work of this run; name "" = none fits */
     bool metered;           /* it can be read */
     bool replayed;          /* ... but gives old readings only */
+    eco_boundary board;     /* the chosen one, with --dry-run only */
 } machine;
 
 static machine look_at_machine(void) {
@@ -455,53 +459,6 @@ static void check_device(const char *device) {
     }
 }
 
-/* What the meter says of one board, and whether its energy can be read. */
-static bool device_ready(size_t row, uint32_t index, char *line, size_t size) {
-    eco_meter_info info;
-    eco_error error = {0};
-    if (eco_meter_device(row, index, &info, &error) != ECO_OK) {
-        snprintf(line, size, "GPU %u not usable: %s", index, error.message);
-        return false;
-    }
-    const eco_meter_options board = {.name = info.name, .work = info.device.boundary};
-    eco_meter *meter = NULL;
-    eco_tenant tenant;
-    size_t tenants = 0;
-    bool tenants_known = false;
-    if (eco_meter_open(&board, &meter, &error) == ECO_OK) {
-        tenants_known = eco_meter_tenants(meter, &tenant, 1, &tenants, &error) == ECO_OK;
-    }
-    eco_meter_close(meter);
-    const eco_reading mig = info.device.mig_enabled;
-    const bool in_mig = eco_reading_present(mig) && mig.value > 0.5;
-    char others[32] = "unknown";
-    if (tenants_known) {
-        snprintf(others, sizeof others, "%zu", tenants);
-    }
-    snprintf(line, size, "%s: energy counter %s, power %s, MIG %s, other processes %s",
-             info.device.name, info.energy_field != NULL ? "yes" : "no",
-             info.power_field != NULL ? "yes" : "no", in_mig ? "on" : "off", others);
-    return !in_mig && (info.energy_field != NULL || info.power_field != NULL);
-}
-
-/* True if some board's energy can be read; each board in a line if `print`. */
-static bool devices_ready(bool print) {
-    bool ready = false;
-    for (size_t i = 0; i < eco_meter_count(); i++) {
-        eco_meter_status status;
-        eco_meter_probe(i, &status);
-        for (uint32_t d = 0;
-             status.usable && status.boundary == ECO_BOUNDARY_GPU && d < status.n_devices; d++) {
-            char line[2 * ECO_ERROR_MESSAGE_MAX];
-            ready |= device_ready(i, d, line, sizeof line);
-            if (print) {
-                cli_out("check: %s\n", line);
-            }
-        }
-    }
-    return ready;
-}
-
 static void print_checks(const machine *found, bool on_gpu) {
     cli_out("device: %s\n", on_gpu ? "GPU" : "CPU");
     cli_out("check: CUDA %s%s\n",
@@ -512,7 +469,7 @@ static void print_checks(const machine *found, bool on_gpu) {
         cli_out("check: meter %s %s: %s\n", found->meter.name,
                 found->metered ? "usable" : "not usable", found->meter.reason);
     }
-    const bool ready = !on_gpu || !found->gpu_meter || devices_ready(true);
+    const bool ready = !on_gpu || !found->gpu_meter || cli_boards_ready(&found->board, true);
     cli_out("energy: %s%s\n", ready ? energy_word(found) : "unavailable",
             ready && found->metered && !found->replayed ? "" : "; only time would be measured");
 }
@@ -534,8 +491,9 @@ static void print_plan_json(const machine *found, bool on_gpu, const eco_plan *p
     cli_out("\"meter_usable\": %s, ", found->metered ? "true" : "false");
     cli_json_field("meter_reason", found->meter.reason, false);
     cli_json_field("energy",
-                   !on_gpu || !found->gpu_meter || devices_ready(false) ? energy_word(found)
-                                                                        : "unavailable",
+                   !on_gpu || !found->gpu_meter || cli_boards_ready(&found->board, false)
+                       ? energy_word(found)
+                       : "unavailable",
                    false);
     cli_out("\n  ");
     cli_json_field("model", plan->shape->name, false);
@@ -630,7 +588,7 @@ static int finish(const measure_input *input, const machine *found, const eco_ou
             cli_print_summary(&text, input->common.color);
             eco_text_free(&text);
         }
-        if (found->replayed && !result->partial) {
+        if (cli_report_replayed(result->reports[0]) && !result->partial) {
             cli_out("energy was replayed from a trace; nothing was measured but time\n");
         } else if (!result->energy_measured && !result->partial) {
             print_unmetered(found);
@@ -787,6 +745,10 @@ int cmd_measure(int argc, char **argv) {
         asks_for_cuda(input.device) || (strcmp(input.device, "auto") == 0 && found.cuda);
     if (strcmp(input.device, "auto") == 0) {
         input.device = on_gpu ? "cuda" : "cpu";
+    }
+    eco_error error = {0};
+    if (input.dry_run && on_gpu && eco_device_find(input.device, &found.board, &error) != ECO_OK) {
+        return cli_fail(&error);
     }
     eco_plan plan;
     look_for_meter(&found, &input.meter, on_gpu);
