@@ -34,11 +34,15 @@ error_t cli_common_option(cli_common *common, int key, const char *argument) {
     }
 }
 
-/* Without memory for the escaped text: what is not plain ASCII becomes '?'. */
-static void put_plain(FILE *stream, const char *text, size_t length) {
+/* Without memory for the escaped text: what is not plain ASCII becomes '?'. No command ends here, for it may hold a meter
+ * open that wants to be closed. */
+static void put_plain(FILE *stream, const char *text, size_t length, const char *newline) {
     for (size_t i = 0; i < length; i++) {
-        const bool plain = (text[i] >= 0x20 && text[i] < 0x7f) || text[i] == '\n';
-        fputc(plain ? text[i] : '?', stream);
+        if (text[i] == '\n') {
+            fputs(newline, stream);
+        } else {
+            fputc(text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?', stream);
+        }
     }
 }
 
@@ -46,7 +50,7 @@ static void put_visible(FILE *stream, const char *text, size_t length) {
     eco_text out = {0};
     eco_text_add_visible_lines(&out, text, length);
     if (out.failed) {
-        put_plain(stream, text, length);
+        put_plain(stream, text, length, "\n");
     } else if (out.data != NULL) {
         fwrite(out.data, 1, out.length, stream);
     }
@@ -70,7 +74,7 @@ static void put(FILE *stream, const char *format, va_list arguments) {
             (void)vsnprintf(longer, length + 1, format, again);
             put_visible(stream, longer, length);
         } else {
-            put_plain(stream, line, sizeof line - 1);
+            put_plain(stream, line, sizeof line - 1, "\n");
         }
         free(longer);
     }
@@ -223,10 +227,9 @@ static void json_piece(const char *text, size_t length) {
     eco_text out = {0};
     eco_text_add_visible(&out, text, length);
     if (out.failed) {
-        cli_err("ecocompute: out of memory\n");
-        exit(EXIT_FAILED);
+        put_plain(stdout, text, length, "\\n");
     }
-    for (const char *c = out.data != NULL ? out.data : ""; *c != '\0'; c++) {
+    for (const char *c = !out.failed && out.data != NULL ? out.data : ""; *c != '\0'; c++) {
         if (c[0] == '\\' && c[1] == 'x') {
             fputs("\\ufffd", stdout);
             c += 3;
@@ -282,4 +285,10 @@ void cli_json_reading(const char *key, eco_reading reading, bool last) {
     } else {
         cli_out("\"%s\": null%s", key, last ? "" : ", ");
     }
+}
+
+bool cli_report_replayed(const eco_report *report) {
+    const char *basis = NULL;
+    return report != NULL && eco_report_string(report, ECO_FIELD_RE_BASIS, ECO_TOP, &basis) &&
+           strcmp(basis, eco_basis_name(ECO_BASIS_REPLAYED)) == 0;
 }

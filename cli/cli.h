@@ -6,6 +6,7 @@
 #define ECOCOMPUTE_CLI_H
 
 #include "ecocompute/host.h"
+#include "ecocompute/report.h"
 #include "ecocompute/status.h"
 #include "ecocompute/trace.h"
 
@@ -13,7 +14,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNMEASURED = 3, EXIT_REFUSED = 4 };
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_UNMEASURED = 3,
+    EXIT_REFUSED = 4,
+    EXIT_OWN = 125 /* of run: this program failed, and not the command */
+};
 
 /* Options every command has. */
 typedef struct cli_common {
@@ -57,6 +65,7 @@ void cli_print_summary(const eco_text *text, eco_color_choice color);
 void cli_json_string(const char *text);
 void cli_json_field(const char *key, const char *text, bool last);
 void cli_json_reading(const char *key, eco_reading reading, bool last); /* null when absent */
+bool cli_report_replayed(const eco_report *report); /* its energies are; false for NULL */
 
 #define ECO_COMMAND(name, summary) int cmd_##name(int argc, char **argv);
 #include "commands.def"

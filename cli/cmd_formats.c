@@ -35,7 +35,7 @@ int cmd_formats(int argc, char **argv) {
     cli_check_options(argc, argv, options, NULL);
     cli_parse(&argp, argc, argv, &common);
     eco_engine_status native;
-    eco_engine_probe(0, &native);
+    eco_engine_name(0, &native);
     if (common.json) {
         cli_out("[");
         for (eco_format i = 0; i < ECO_FORMAT_COUNT; i++) {

@@ -17,6 +17,7 @@ static bool asks_for_cuda(const char *device) {
     return strncmp(device, "cuda", 4) == 0;
 }
 
+/* One report as JSON, several as an array of them. */
 static int print_reports_json(const eco_measure_result *result) {
     for (uint32_t i = 0; i < result->n_reports; i++) {
         eco_text text = {0};
@@ -70,7 +71,7 @@ static int finish(const measure_input *input, const measure_machine *found,
             cli_print_summary(&text, input->common.color);
             eco_text_free(&text);
         }
-        if (found->replayed && !result->partial) {
+        if (cli_report_replayed(result->reports[0]) && !result->partial) {
             cli_out("energy was replayed from a trace; nothing was measured but time\n");
         } else if (!result->energy_measured && !result->partial) {
             print_unmetered(found);
@@ -236,6 +237,10 @@ int cmd_measure(int argc, char **argv) {
         asks_for_cuda(input.device) || (strcmp(input.device, "auto") == 0 && found.cuda);
     if (strcmp(input.device, "auto") == 0) {
         input.device = on_gpu ? "cuda" : "cpu";
+    }
+    eco_error error = {0};
+    if (input.dry_run && on_gpu && eco_device_find(input.device, &found.board, &error) != ECO_OK) {
+        return cli_fail(&error);
     }
     measure_look_for_meter(&found, &input.meter, on_gpu);
     if (input.plan_file != NULL) {

@@ -27,7 +27,7 @@ static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "DEVICE", 0, "cuda, cuda:1 or cuda:GPU-… (with --characterize)", 0},
     {"watch", KEY_WATCH, 0, 0, "A line a second of what the meters read, until Ctrl-C", 0},
     {"count", KEY_COUNT, "N", 0, "End --watch after N lines", 0},
-    CLI_METER_OPTIONS(1),
+    CLI_METER_OPTIONS(1, "Only these meters, parted by commas"),
     CLI_COMMON_OPTIONS,
     {0}};
 
@@ -94,7 +94,7 @@ static void print_device(size_t meter, const eco_meter_config *config, uint32_t 
 static bool is_wanted(size_t index, const cli_meter *meter) {
     eco_meter_status row;
     eco_meter_name(index, &row);
-    return meter->name == NULL || strcmp(meter->name, row.name) == 0;
+    return eco_meter_listed(meter->name, row.name);
 }
 
 static const char *boundary_text(const eco_meter_status *status) {

@@ -22,7 +22,9 @@ static const struct argp_option options[] = {
     {"device", KEY_DEVICE, "DEVICE", 0, "auto, cpu, cuda, cuda:1 or cuda:GPU-… (default: auto)", 1},
     {"refresh", KEY_REFRESH, 0, 0, "Probe anew, whatever the cache holds", 1},
     {"force", KEY_FORCE, 0, 0, "Probe although others use the device", 1},
-    CLI_METER_OPTIONS(2),
+    CLI_METER_OPTIONS(2,
+                      "Meters in order of preference, parted by commas: the first that can run and "
+                      "sees the work (default: found by the work)"),
     CLI_COMMON_OPTIONS,
     {0}};
 

@@ -4,6 +4,7 @@
  * output, so the summary goes to standard error; the exit status is the command's own.
  */
 #include "cli.h"
+#include "meter_options.h"
 
 #include "ecocompute/plan.h"
 #include "ecocompute/run_command.h"
@@ -13,14 +14,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_VS = CLI_KEY_OWN, KEY_METER, KEY_DEVICE, KEY_OUTPUT_DIR, KEY_SEED, KEY_MARGIN };
-enum { EXIT_OWN = 125, REPEATS = 1, REPEATS_PAIRED = 5 };
+enum { KEY_VS = CLI_KEY_OWN, KEY_DEVICE, KEY_OUTPUT_DIR, KEY_SEED, KEY_MARGIN, KEY_ALLOW };
+enum { REPEATS = 1, REPEATS_PAIRED = 5 };
 
 typedef struct run_input {
     cli_common common;
-    const char *vs, *meters, *device, *output_dir;
+    cli_meter meter;
+    const char *vs, *device, *output_dir;
     uint64_t n_repeats, seed;
-    bool has_seed;
+    bool has_seed, allow_commands;
     double margin_pct;
     char **command;
 } run_input;
@@ -30,12 +32,15 @@ static const struct argp_option options[] = {
     {"vs", KEY_VS, "CMD B", 0,
      "Pair it with a second command: one text, split at blanks and quotes, never given to a shell",
      0},
-    {"meter", KEY_METER, "LIST", 0, "Only these meters, parted by commas (every usable one)", 0},
     {"device", KEY_DEVICE, "DEVICE", 0,
      "The device whose meter comes first: auto, cpu, cuda, cuda:1 or cuda:GPU-…", 0},
     {"margin", KEY_MARGIN, "PERCENT", 0, "Of the verdict 'no difference' (3)", 0},
     {"order-seed", KEY_SEED, "N", 0, "Of the order of the pairs (from the system)", 0},
     {"output-dir", KEY_OUTPUT_DIR, "DIR", 0, "Write run.json and the power traces there", 0},
+    {"allow-commands", KEY_ALLOW, 0, 0, "Let --meter-exec start its program", 0},
+    CLI_METER_OPTIONS(1,
+                      "Only these meters, parted by commas, each with its own boundary (default: "
+                      "every usable sensor)"),
     CLI_COMMON_OPTIONS,
     {0}};
 
@@ -52,8 +57,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_VS:
         input->vs = argument;
         return 0;
-    case KEY_METER:
-        input->meters = argument;
+    case KEY_ALLOW:
+        input->allow_commands = true;
         return 0;
     case KEY_DEVICE:
         input->device = argument;
@@ -73,7 +78,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         state->next = state->argc;
         return 0;
     default:
-        return cli_common_option(&input->common, key, argument);
+        return cli_meter_option(&input->meter, key, argument)
+                   ? 0
+                   : cli_common_option(&input->common, key, argument);
     }
 }
 
@@ -105,23 +112,25 @@ static int own_arguments(int argc, char **argv) {
     return argc;
 }
 
-static void print_answer(const run_input *input, const eco_run_plan *plan,
-                         const eco_run_result *result) {
+static eco_status print_answer(const run_input *input, const eco_run_plan *plan,
+                               const eco_run_result *result, eco_error *err) {
     eco_text text = {0};
+    eco_status status = ECO_OK;
     if (input->common.json) {
-        eco_error error = {0};
-        if (eco_run_result_json(plan, result, &text, &error) != ECO_OK) {
-            (void)cli_fail(&error);
-            exit(EXIT_OWN);
+        status = eco_run_result_json(plan, result, &text, err);
+        if (status == ECO_OK) {
+            cli_print(&text);
         }
-        cli_print(&text);
     } else {
         eco_run_result_text(plan, result, &text);
-        if (text.data != NULL && !text.failed) {
+        if (text.failed) {
+            status = eco_error_set(err, ECO_E_NO_MEMORY, 0, "run: out of memory for the summary");
+        } else {
             cli_err("%s", text.data);
         }
     }
     eco_text_free(&text);
+    return status;
 }
 
 static eco_status prepare_folder(const char *folder, eco_output *output, eco_error *err) {
@@ -136,6 +145,20 @@ static eco_status prepare_folder(const char *folder, eco_output *output, eco_err
     return eco_output_prepare(output, err);
 }
 
+/* Writes before it prints, so that what is printed knows a failure; the first fault is the one that is told. */
+static int conclude(const run_input *input, const eco_run_plan *plan, eco_run_result *result) {
+    eco_error error = {0};
+    if (plan->output_dir != NULL && eco_run_result_write(plan, result, &error) != ECO_OK) {
+        result->exit_status = EXIT_OWN;
+        result->fault = result->fault.code != ECO_OK ? result->fault : error;
+    }
+    const bool printed = print_answer(input, plan, result, &error) == ECO_OK;
+    if (result->fault.code != ECO_OK || !printed) {
+        (void)cli_fail(result->fault.code != ECO_OK ? &result->fault : &error);
+    }
+    return printed ? result->exit_status : EXIT_OWN;
+}
+
 static int run_plan(const run_input *input, const eco_run_plan *plan) {
     eco_run_result result;
     eco_error error = {0};
@@ -145,11 +168,7 @@ static int run_plan(const run_input *input, const eco_run_plan *plan) {
         (void)cli_fail(&error);
         exit_status = status == ECO_E_USAGE ? EXIT_USAGE : exit_status;
     } else {
-        print_answer(input, plan, &result);
-        if (plan->output_dir != NULL && eco_run_result_write(plan, &result, &error) != ECO_OK) {
-            (void)cli_fail(&error);
-            exit_status = EXIT_OWN;
-        }
+        exit_status = conclude(input, plan, &result);
     }
     eco_run_result_free(&result);
     return exit_status;
@@ -163,10 +182,19 @@ int cmd_run(int argc, char **argv) {
     if (input.command == NULL) {
         cli_usage_error("run: a command is expected, such as ecocompute run -- sleep 3");
     }
+    cli_meter_settle(&input.meter);
+    if (input.meter.config.exec_command != NULL && !input.allow_commands) {
+        cli_usage_error("--meter-exec: would start '%s'; allow it with --allow-commands",
+                        input.meter.config.exec_command);
+    }
     eco_error error = {0};
     eco_output output = {.folder = ""};
     char **second = NULL;
     if (input.vs != NULL && eco_words_split(input.vs, &second, &error) != ECO_OK) {
+        if (error.code == ECO_E_NO_MEMORY) {
+            (void)cli_fail(&error);
+            return EXIT_OWN;
+        }
         cli_usage_error("--vs: %s", error.message);
     }
     if (input.output_dir != NULL && prepare_folder(input.output_dir, &output, &error) != ECO_OK) {
@@ -179,7 +207,8 @@ int cmd_run(int argc, char **argv) {
     const eco_run_plan plan = {
         .commands = {input.command, second},
         .n_repeats = (uint32_t)input.n_repeats,
-        .meters = input.meters,
+        .meters = input.meter.name,
+        .meter_config = input.meter.config,
         .device = input.device,
         .order_seed = input.has_seed ? input.seed : eco_random_seed(),
         .margin_pct = input.margin_pct,

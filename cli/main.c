@@ -102,11 +102,11 @@ int main(int argc, char **argv) {
         cli_err("ecocompute: the system refused a signal handler\n");
         return EXIT_FAILED;
     }
+    const int lost = argc > 1 && strcmp(argv[1], "run") == 0 ? EXIT_OWN : EXIT_FAILED;
     const int status = run(argc, argv);
-    const bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
-    if (failed && status == EXIT_DONE) {
-        cli_err("ecocompute: standard output: %s\n", errno != 0 ? strerror(errno) : "write failed");
-        return EXIT_FAILED;
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
+        return status;
     }
-    return status;
+    cli_err("ecocompute: standard output: %s\n", errno != 0 ? strerror(errno) : "write failed");
+    return status != EXIT_DONE ? status : lost;
 }

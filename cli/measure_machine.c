@@ -4,8 +4,9 @@
  */
 #include "measure_options.h"
 
+#include "measure_boards.h"
+
 #include <string.h>
-#include <stdio.h>
 
 measure_machine measure_look(void) {
     measure_machine found = {0};
@@ -38,53 +39,6 @@ static const char *energy_word(const measure_machine *found) {
     return !found->metered ? "unavailable" : found->replayed ? "replayed" : "measured";
 }
 
-/* What the meter says of one board, and whether its energy can be read. */
-static bool device_ready(size_t row, uint32_t index, char *line, size_t size) {
-    eco_meter_info info;
-    eco_error error = {0};
-    if (eco_meter_device(row, index, &info, &error) != ECO_OK) {
-        snprintf(line, size, "GPU %u not usable: %s", index, error.message);
-        return false;
-    }
-    const eco_meter_options board = {.name = info.name, .work = info.device.boundary};
-    eco_meter *meter = NULL;
-    eco_tenant tenant;
-    size_t tenants = 0;
-    bool tenants_known = false;
-    if (eco_meter_open(&board, &meter, &error) == ECO_OK) {
-        tenants_known = eco_meter_tenants(meter, &tenant, 1, &tenants, &error) == ECO_OK;
-    }
-    eco_meter_close(meter);
-    const eco_reading mig = info.device.mig_enabled;
-    const bool in_mig = eco_reading_present(mig) && mig.value > 0.5;
-    char others[32] = "unknown";
-    if (tenants_known) {
-        snprintf(others, sizeof others, "%zu", tenants);
-    }
-    snprintf(line, size, "%s: energy counter %s, power %s, MIG %s, other processes %s",
-             info.device.name, info.energy_field != NULL ? "yes" : "no",
-             info.power_field != NULL ? "yes" : "no", in_mig ? "on" : "off", others);
-    return !in_mig && (info.energy_field != NULL || info.power_field != NULL);
-}
-
-/* True if some board's energy can be read; each board in a line if `print`. */
-static bool devices_ready(bool print) {
-    bool ready = false;
-    for (size_t i = 0; i < eco_meter_count(); i++) {
-        eco_meter_status status;
-        eco_meter_probe(i, &status);
-        for (uint32_t d = 0;
-             status.usable && status.boundary == ECO_BOUNDARY_GPU && d < status.n_devices; d++) {
-            char line[2 * ECO_ERROR_MESSAGE_MAX];
-            ready |= device_ready(i, d, line, sizeof line);
-            if (print) {
-                cli_out("check: %s\n", line);
-            }
-        }
-    }
-    return ready;
-}
-
 static void print_checks(const measure_machine *found, bool on_gpu) {
     cli_out("device: %s\n", on_gpu ? "GPU" : "CPU");
     cli_out("check: CUDA %s%s\n",
@@ -95,7 +49,7 @@ static void print_checks(const measure_machine *found, bool on_gpu) {
         cli_out("check: meter %s %s: %s\n", found->meter.name,
                 found->metered ? "usable" : "not usable", found->meter.reason);
     }
-    const bool ready = !on_gpu || !found->gpu_meter || devices_ready(true);
+    const bool ready = !on_gpu || !found->gpu_meter || cli_boards_ready(&found->board, true);
     cli_out("energy: %s%s\n", ready ? energy_word(found) : "unavailable",
             ready && found->metered && !found->replayed ? "" : "; only time would be measured");
 }
@@ -117,8 +71,9 @@ static void print_plan_json(const measure_machine *found, bool on_gpu, const eco
     cli_out("\"meter_usable\": %s, ", found->metered ? "true" : "false");
     cli_json_field("meter_reason", found->meter.reason, false);
     cli_json_field("energy",
-                   !on_gpu || !found->gpu_meter || devices_ready(false) ? energy_word(found)
-                                                                        : "unavailable",
+                   !on_gpu || !found->gpu_meter || cli_boards_ready(&found->board, false)
+                       ? energy_word(found)
+                       : "unavailable",
                    false);
     cli_out("\n  ");
     cli_json_field("model", plan->shape->name, false);
@@ -154,5 +109,3 @@ void measure_print_plan(bool json, const measure_machine *found, bool on_gpu,
     cli_print(&text);
     eco_text_free(&text);
 }
-
-/* One report as JSON, several as an array of them. */

@@ -72,7 +72,9 @@ static const struct argp_option options[] = {
     {"order", KEY_ORDER, "ORDER", 0, "shuffled or fixed (default: shuffled)", 2},
     {"order-seed", KEY_ORDER_SEED, "N", 0,
      "Seed of the shuffle (default: from the system; recorded)", 2},
-    CLI_METER_OPTIONS(2),
+    CLI_METER_OPTIONS(2,
+                      "Meters in order of preference, parted by commas: the first that can run and "
+                      "sees the work (default: found by the work)"),
     {"plan", KEY_PLAN, "FILE", 0,
      "Measure every experiment of a plan (YAML, docs/plan.md), each in a folder of its own", 3},
     {"output-dir", KEY_OUTPUT, "DIR", 0,

@@ -41,6 +41,7 @@ typedef struct measure_machine {
     eco_meter_status meter; /* for the work of this run; name "" = none fits */
     bool metered;           /* it can be read */
     bool replayed;          /* ... but gives old readings only */
+    eco_boundary board;     /* the chosen one, with --dry-run only */
 } measure_machine;
 
 measure_machine measure_look(void);

@@ -54,11 +54,32 @@ static void check_name(const char *name) {
                     nearest != NULL ? "'?" : "");
 }
 
-/* `option` was given, so the meter is `implied`; another name contradicts it. */
+/* Every name of the list is a meter, and stands in it once. */
+static void check_list(const char *list) {
+    char name[ECO_NAME_MAX];
+    const char *at = list;
+    if (list[0] == '\0' || list[0] == ',' || list[strlen(list) - 1] == ',' ||
+        strstr(list, ",,") != NULL) {
+        cli_usage_error("--meter: '%s' holds an empty name; expected a list such as nvml,rapl",
+                        list);
+    }
+    while (eco_meter_list_next(&at, name, sizeof name)) {
+        check_name(name);
+        if (*at != '\0' && eco_meter_listed(at, name)) {
+            cli_usage_error("--meter: '%s' is listed twice", name);
+        }
+    }
+}
+
+static bool is_listed(const cli_meter *meter, const char *name) {
+    return meter->name != NULL && eco_meter_listed(meter->name, name);
+}
+
+/* `option` was given, so the meter is `implied`; a list without it contradicts that. */
 static void imply(cli_meter *meter, const char *option, const char *implied) {
     if (meter->name == NULL) {
         meter->name = implied;
-    } else if (strcmp(meter->name, implied) != 0) {
+    } else if (!is_listed(meter, implied)) {
         cli_usage_error("%s: goes with --meter %s, not with %s", option, implied, meter->name);
     }
 }
@@ -66,7 +87,7 @@ static void imply(cli_meter *meter, const char *option, const char *implied) {
 void cli_meter_settle(cli_meter *meter) {
     const eco_meter_config *config = &meter->config;
     if (meter->name != NULL) {
-        check_name(meter->name);
+        check_list(meter->name);
     }
     if (config->exec_command != NULL) {
         imply(meter, "--meter-exec", "exec");
@@ -74,20 +95,20 @@ void cli_meter_settle(cli_meter *meter) {
     if (config->replay_path != NULL) {
         imply(meter, "--meter-replay", "replay");
     }
-    const bool declared = meter->name != NULL &&
-                          (strcmp(meter->name, "exec") == 0 || strcmp(meter->name, "replay") == 0);
-    if (config->boundary.kind != ECO_BOUNDARY_NONE && !declared) {
+    const bool exec = is_listed(meter, "exec");
+    const bool replay = is_listed(meter, "replay");
+    if (config->boundary.kind != ECO_BOUNDARY_NONE && !exec && !replay) {
         cli_usage_error("--meter-boundary: goes with --meter-exec or --meter-replay");
     }
-    if (declared && strcmp(meter->name, "exec") == 0 && config->exec_command == NULL) {
+    if (exec && config->exec_command == NULL) {
         cli_usage_error("--meter exec: name the program with --meter-exec 'CMD ARG'");
     }
-    if (declared && strcmp(meter->name, "replay") == 0 && config->replay_path == NULL) {
+    if (replay && config->replay_path == NULL) {
         cli_usage_error("--meter replay: name the trace with --meter-replay FILE");
     }
-    if (declared && config->boundary.kind == ECO_BOUNDARY_NONE) {
+    if ((exec || replay) && config->boundary.kind == ECO_BOUNDARY_NONE) {
         cli_usage_error("--meter-boundary: say what meter %s covers: gpu:GPU-…, cpu or host",
-                        meter->name);
+                        exec ? "exec" : "replay");
     }
 }
 

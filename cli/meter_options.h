@@ -10,7 +10,7 @@
 #include "ecocompute/meter.h"
 
 typedef struct cli_meter {
-    const char *name; /* NULL = the first that sees the work */
+    const char *name; /* one, or a list of them parted by commas; NULL = none was named */
     eco_meter_config config;
 } cli_meter;
 
@@ -23,39 +23,38 @@ enum {
     CLI_KEY_METER_ROOT
 };
 
-/* Rows of an argp table, in group `group`. */
-#define CLI_METER_OPTIONS(group)                                                                \
-    {"meter", CLI_KEY_METER, "NAME", 0, "Meter to use (default: the first that sees the work)", \
-     group},                                                                                    \
-        {"meter-exec",                                                                          \
-         CLI_KEY_METER_EXEC,                                                                    \
-         "'CMD ARG'",                                                                           \
-         0,                                                                                     \
-         "A program that prints \"power_w 12.3\" or \"energy_j 4567.8\" lines (meter exec); "   \
-         "split "                                                                               \
-         "at blanks, no shell",                                                                 \
-         group},                                                                                \
-        {"meter-replay",                                                                        \
-         CLI_KEY_METER_REPLAY,                                                                  \
-         "FILE",                                                                                \
-         0,                                                                                     \
-         "An old trace to play again (meter replay); the result is called replayed",            \
-         group},                                                                                \
-        {"meter-boundary",                                                                      \
-         CLI_KEY_METER_BOUNDARY,                                                                \
-         "WHAT",                                                                                \
-         0,                                                                                     \
-         "What exec or replay covers: gpu:GPU-…, cpu or host",                                  \
-         group},                                                                                \
-        {"meter-stale",                                                                         \
-         CLI_KEY_METER_STALE,                                                                   \
-         "SECONDS",                                                                             \
-         0,                                                                                     \
-         "Readings of exec older than this count as absent (default: 5)",                       \
-         group},                                                                                \
-    {                                                                                           \
-        "meter-root", CLI_KEY_METER_ROOT, "DIR", 0,                                             \
-            "Look for sys/ and proc/ of meter rapl in DIR; marks the run", group                \
+/* Rows of an argp table, in group `group`; `meaning` says what this command does with the list of --meter. */
+#define CLI_METER_OPTIONS(group, meaning)                                                     \
+    {"meter", CLI_KEY_METER, "LIST", 0, meaning, group},                                      \
+        {"meter-exec",                                                                        \
+         CLI_KEY_METER_EXEC,                                                                  \
+         "'CMD ARG'",                                                                         \
+         0,                                                                                   \
+         "A program that prints \"power_w 12.3\" or \"energy_j 4567.8\" lines (meter exec); " \
+         "split "                                                                             \
+         "at blanks, no shell",                                                               \
+         group},                                                                              \
+        {"meter-replay",                                                                      \
+         CLI_KEY_METER_REPLAY,                                                                \
+         "FILE",                                                                              \
+         0,                                                                                   \
+         "An old trace to play again (meter replay); the result is called replayed",          \
+         group},                                                                              \
+        {"meter-boundary",                                                                    \
+         CLI_KEY_METER_BOUNDARY,                                                              \
+         "WHAT",                                                                              \
+         0,                                                                                   \
+         "What exec or replay covers: gpu:GPU-…, cpu or host",                                \
+         group},                                                                              \
+        {"meter-stale",                                                                       \
+         CLI_KEY_METER_STALE,                                                                 \
+         "SECONDS",                                                                           \
+         0,                                                                                   \
+         "Readings of exec older than this count as absent (default: 5)",                     \
+         group},                                                                              \
+    {                                                                                         \
+        "meter-root", CLI_KEY_METER_ROOT, "DIR", 0,                                           \
+            "Look for sys/ and proc/ of meter rapl in DIR; marks the run", group              \
     }
 
 /* Takes an option of these; false for any other key. Bad values end the program with a usage error. */

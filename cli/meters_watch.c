@@ -185,8 +185,16 @@ int meters_watch(const cli_meter *chosen, uint64_t n_lines, bool json) {
     eco_error error = {0};
     size_t n = 0;
     if (chosen->name != NULL) {
-        const eco_meter_options wanted = {.name = chosen->name, .config = chosen->config};
-        n = add_meter(list, n, &wanted, &error);
+        char name[ECO_NAME_MAX];
+        const char *names = chosen->name;
+        while (eco_meter_list_next(&names, name, sizeof name)) {
+            const eco_meter_options wanted = {.name = name, .config = chosen->config};
+            const size_t before = n;
+            n = add_meter(list, n, &wanted, &error);
+            if (n == before && strcmp(name, chosen->name) != 0) {
+                cli_err("ecocompute: not watched: %s\n", error.message);
+            }
+        }
     } else {
         n = open_all(list, chosen, &error);
     }

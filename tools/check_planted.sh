@@ -11,7 +11,7 @@ bad=0
 
 fresh_tree() {
     rm -rf "$work"
-    mkdir -p "$work"/include/ecocompute "$work"/src/{core,record,sys,meters,protocol} "$work"/cli "$work"/tests/unit
+    mkdir -p "$work"/include/ecocompute "$work"/src/{core,record,sys,meters,protocol} "$work"/cli "$work"/tests/{unit,lab} "$work"/docs
     printf 'typedef enum { ECO_BASIS_MEASURED } eco_basis;\n' >"$work/include/ecocompute/record.h"
     printf '#include "ecocompute/record.h"\n' >"$work/src/core/num.h"
     printf '#include "core/num.h"\nint a(void) {\n    return ECO_BASIS_MEASURED;\n}\n' >"$work/src/record/basis.c"
@@ -21,6 +21,13 @@ fresh_tree() {
     printf '#include "meters/sampler.h"\n#include "eco_build.h"\nint b(void) {\n    return ECO_BASIS_MEASURED;\n}\n' \
         >"$work/src/protocol/run.c"
     printf '#include "ecocompute/record.h"\n' >"$work/cli/main.c"
+    printf 'ECO_WARNING(ODD, "odd", true, "text", "advice")\n' >"$work/include/ecocompute/warnings.def"
+    # shellcheck disable=SC2016 # Markdown
+    printf '| code | raised by | not in |\n| `odd` | `test_odd.sh` | `test_even.sh` |\n' >"$work/docs/protocol.md"
+    printf 'lab_warns run odd\n' >"$work/tests/lab/test_odd.sh"
+    # shellcheck disable=SC2016 # Markdown
+    printf -- '- Rows of C1: 1 2\n## C1. Odd\n| 1 | a #1 | b | `lab_test_odd` |\n| 2 | c #2 | d | waits for e |\n' \
+        >"$work/docs/field.md"
 }
 
 # expect_pass CHECK
@@ -44,7 +51,8 @@ expect_found() {
 }
 
 fresh_tree
-for check in check_layers.sh check_basis.sh check_length.sh check_names.sh check_headers.sh check_terminal.sh; do
+for check in check_layers.sh check_basis.sh check_length.sh check_names.sh check_headers.sh check_terminal.sh \
+    check_warnings.sh check_field.sh; do
     expect_pass "$check"
 done
 
@@ -87,6 +95,27 @@ expect_found check_headers.sh class
 
 printf 'void f(const char *s) { printf("%%s", s); }\n' >>"$work/cli/main.c"
 expect_found check_terminal.sh cli/main.c
+
+printf 'ECO_WARNING(NEW, "new_one", true, "text", "advice")\n' >>"$work/include/ecocompute/warnings.def"
+expect_found check_warnings.sh new_one
+printf '# odd\nlab_warns_not run odd\nlab_warns run oddity\n' >"$work/tests/lab/test_odd.sh"
+expect_found check_warnings.sh tests/lab/test_odd.sh
+rm "$work/tests/lab/test_odd.sh"
+expect_found check_warnings.sh "no test test_odd.sh"
+# shellcheck disable=SC2016 # Markdown
+printf '| `gone` | `test_odd.sh` | `test_even.sh` |\n' >>"$work/docs/protocol.md"
+expect_found check_warnings.sh "gone is no code"
+
+sed -i '/^| 2 /d' "$work/docs/field.md"
+expect_found check_field.sh "row C1 2 stands 0 times"
+sed -i 's/1 2$/1/' "$work/docs/field.md"
+expect_found check_field.sh "row C1 2 is not in the list"
+sed -i 's/lab_test_odd/lab_test_gone/' "$work/docs/field.md"
+expect_found check_field.sh "no test lab_test_gone"
+sed -i 's/lab_test_odd/lab_test_odd:row_1/' "$work/docs/field.md"
+expect_found check_field.sh "no function row_1"
+sed -i 's/waits for e/surely fine/' "$work/docs/field.md"
+expect_found check_field.sh "row 2: neither a test"
 
 if command -v clang-format-14 >/dev/null; then
     cp "$tools/../.clang-format" "$work/"

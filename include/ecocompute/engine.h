@@ -91,11 +91,16 @@ typedef struct eco_arm_info {
 } eco_arm_info;
 
 size_t eco_engine_count(void);
+/* Name, summary and formats of row `index`; looks at nothing, so no driver wakes a card. */
+void eco_engine_name(size_t index, eco_engine_status *out);
 void eco_engine_probe(size_t index, eco_engine_status *out);
 
 /* ECO_E_USAGE: unknown engine or malformed device; ECO_E_NOT_FOUND: no such device; ECO_E_UNSUPPORTED: no CUDA, the reason in err. */
 ECO_NODISCARD eco_status eco_engine_open(const eco_engine_options *options, eco_engine **out,
                                          eco_error *err);
+/* The boundary that a device text ("cuda", "cuda:1", "cuda:GPU-…", "cpu", "auto" or NULL) means, without a context; kind
+ * NONE for "auto" where there is nothing to choose. ECO_E_USAGE: malformed; ECO_E_NOT_FOUND: no such device. */
+ECO_NODISCARD eco_status eco_device_find(const char *device, eco_boundary *out, eco_error *err);
 void eco_engine_close(eco_engine *engine); /* NULL is fine; arms must be closed before */
 void eco_engine_describe(const eco_engine *engine, eco_engine_info *out);
 

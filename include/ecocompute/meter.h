@@ -67,10 +67,18 @@ typedef struct eco_device_record {
     uint32_t vendor_index; /* the index in the vendor's own order, for people */
 } eco_device_record;
 
+/* The error of the sensor itself, which nothing on the machine can tell: half-widths of what is held possible. */
+typedef struct eco_sensor_term {
+    double gain;        /* ± share of the reading */
+    double offset_w;    /* ± W */
+    const char *source; /* where the two figures come from, a phrase for people, static */
+} eco_sensor_term;
+
 /* Which readings this device answered when it was opened. */
 typedef struct eco_meter_info {
     const char *name; /* meter, static */
     eco_source source;
+    eco_sensor_term declared;       /* by the driver, the same for all its devices */
     const char *power_field;        /* e.g. "NVML_FI_DEV_POWER_INSTANT", static; NULL = none */
     const char *average_field;      /* NULL = none */
     const char *energy_field;       /* NULL = no counter: energy comes from integrating power */
@@ -79,6 +87,8 @@ typedef struct eco_meter_info {
     const char *measurement_source; /* of the report: "direct-nvml", "direct-rapl", …, static */
     char domains[160];    /* what the number holds and what was left out; "" = the whole device */
     char overridden[256]; /* what the user put in place of the machine's own source; "" = nothing */
+    char passed_over
+        [ECO_ERROR_MESSAGE_MAX]; /* chosen from a list: the others, and why not; else "" */
     eco_device_record device;
 } eco_meter_info;
 
@@ -109,7 +119,9 @@ typedef struct eco_meter_config {
 } eco_meter_config;
 
 typedef struct eco_meter_options {
-    const char *name; /* "nvml", …; NULL = the first that contains `work`, never exec or replay */
+    const char
+        *name; /* "nvml", or "nvml,rapl": in order of preference, the first that contains `work`;
+                         NULL = that of all but exec and replay */
     eco_boundary work; /* where the engine's work happens; kind NONE = the meter's first device */
     eco_meter_config config;
 } eco_meter_options;
@@ -126,6 +138,10 @@ ECO_NODISCARD eco_status eco_meter_device(size_t index, uint32_t device_index, e
 ECO_NODISCARD eco_status eco_meter_device_with(size_t index, const eco_meter_config *config,
                                                uint32_t device_index, eco_meter_info *out,
                                                eco_error *err);
+/* Is `name` one of a list parted by commas? Of no list (NULL) every name is. */
+bool eco_meter_listed(const char *list, const char *name);
+/* The list's next name, at most `size` - 1 bytes of it, and *list moved behind it; false at the end. */
+bool eco_meter_list_next(const char **list, char *name, size_t size);
 /* Would eco_meter_open find a meter for work of this kind? Opens nothing and needs no device named.
  * *out is the meter found, or the one whose reason tells most; out->name is "" if no row fits. */
 bool eco_meter_choose(const eco_meter_options *options, eco_meter_status *out);

@@ -34,7 +34,7 @@ typedef struct eco_plan {
     uint32_t n_arms;               /* 1 = only the baseline, no comparison */
     eco_format head;
     eco_engine_options engine;
-    const char *meter; /* NULL = the first that contains the work */
+    const char *meter; /* as eco_meter_options.name: a name, a list of them, or NULL */
     eco_meter_config meter_config;
     uint32_t batch, n_prompt, n_tokens;
     uint32_t outlier_permille; /* INT8 arms: columns of a thousand planted as outliers */

@@ -29,7 +29,9 @@ enum {
 typedef struct eco_run_plan {
     char *const *commands[2]; /* argument arrays ended by NULL; [1] NULL = no comparison */
     uint32_t n_repeats;       /* of each command */
-    const char *meters;       /* names parted by commas; NULL = every usable sensor */
+    const char *meters;       /* names parted by commas, the headline first where `device` does not
+                                 choose; NULL = every usable sensor */
+    eco_meter_config meter_config; /* of exec and replay, which are never taken unnamed */
     const char *device;    /* "auto", "cpu", "cuda", "cuda:1", "cuda:GPU-…": the headline meter */
     uint64_t order_seed;   /* of the order A, B */
     double margin_pct;     /* of "no difference" */
@@ -71,7 +73,8 @@ typedef struct eco_run_one {
     double start_s;   /* since the series began */
     double seconds, cpu_s;
     int exit_status, signal;
-    bool counted; /* ended with status 0, and no stop signal came meanwhile */
+    bool counted;      /* ended with status 0, and no stop signal came meanwhile */
+    bool left_running; /* processes that it started outlived it; their energy ends with it */
     bool has_tokens;
     uint64_t tokens;
     eco_run_energy energies[ECO_RUN_METERS_MAX];
@@ -111,7 +114,9 @@ typedef struct eco_run_result {
     eco_run_meter meters[ECO_RUN_METERS_MAX]; /* the headline meter first */
     uint32_t n_meters, n_commands;
     char no_meter[ECO_ERROR_MESSAGE_MAX]; /* why there is none */
-    eco_run_one *runs;                    /* in the order they ran */
+    char left_out
+        [ECO_ERROR_MESSAGE_MAX]; /* why a device of a usable meter is not read; "" = all are */
+    eco_run_one *runs;           /* in the order they ran */
     uint32_t n_runs, n_planned;
     eco_mean seconds[2]; /* of the counted runs */
     eco_run_mean means[2][ECO_RUN_METERS_MAX];
@@ -128,7 +133,7 @@ typedef struct eco_run_result {
 
 /* Runs the series. A child that fails ends it; its status is in result->exit_status. ECO_OK also when a run fell short;
  * fails when nothing could be started: ECO_E_NOT_FOUND (127), ECO_E_PERMISSION (126), else 125. ECO_E_USAGE: a meter or
- * device that does not exist. The caller frees the result in every case. */
+ * device that does not exist. A meter of the list that cannot be opened fails the whole. The caller frees the result in every case. */
 ECO_NODISCARD eco_status eco_run_command(const eco_run_plan *plan, eco_run_result *result,
                                          eco_error *err);
 void eco_run_result_free(eco_run_result *result);

@@ -84,6 +84,8 @@ typedef struct eco_uncertainty_input {
     double power_updates;                   /* distinct readings in a window */
     double power_lag_s; /* how far back a reading reaches: its averaging and its update period */
     bool has_counter;   /* else energy is integrated power, and sampling counts */
+    double sensor_gain,
+        sensor_offset_w; /* declared by the meter: ± share and ± W, common to both arms */
 } eco_uncertainty_input;
 typedef struct eco_uncertainty {
     double tick, read, drift, counter_integral, sampling, sensor_offset,

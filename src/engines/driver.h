@@ -10,7 +10,8 @@
 
 typedef struct eco_engine_driver {
     const char *name, *summary;
-    void (*probe)(eco_engine_status *out);
+    void (*formats)(eco_engine_status *out); /* what it has kernels for; looks at nothing */
+    void (*probe)(eco_engine_status *out);   /* what is usable here */
     eco_status (*open)(const eco_engine_options *options, void **state, eco_error *err);
     void (*describe)(const void *state, eco_engine_info *out);
     eco_status (*arm_check)(const void *state, const eco_workload *workload, eco_error *err);

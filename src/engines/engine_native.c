@@ -23,14 +23,17 @@ typedef struct native_arm {
     void *model;
 } native_arm;
 
-static void native_probe(eco_engine_status *out) {
-    char reason[ECO_ERROR_MESSAGE_MAX];
-    out->cpu_usable = ecoi_backend_cpu.usable(reason, sizeof reason);
-    out->cuda_usable = ecoi_backend_cuda.usable(out->cuda_reason, sizeof out->cuda_reason);
+static void native_formats(eco_engine_status *out) {
     for (eco_format i = 0; i < ECO_FORMAT_COUNT; i++) {
         out->cpu_formats[i] = ecoi_backend_cpu.has_format(i);
         out->cuda_formats[i] = ecoi_backend_cuda.has_format(i);
     }
+}
+
+static void native_probe(eco_engine_status *out) {
+    char reason[ECO_ERROR_MESSAGE_MAX];
+    out->cpu_usable = ecoi_backend_cpu.usable(reason, sizeof reason);
+    out->cuda_usable = ecoi_backend_cuda.usable(out->cuda_reason, sizeof out->cuda_reason);
 }
 
 /* "cuda:" is followed by an ordinal of at most four digits or a UUID ("GPU-…", "MIG-…"). */
@@ -168,6 +171,7 @@ extern const eco_engine_driver ecoi_engine_native;
 const eco_engine_driver ecoi_engine_native = {
     .name = "native",
     .summary = "own kernels, synthetic weights; CPU and NVIDIA GPU",
+    .formats = native_formats,
     .probe = native_probe,
     .open = native_open,
     .describe = native_describe,

@@ -37,12 +37,19 @@ size_t eco_engine_count(void) {
     return ENGINE_COUNT;
 }
 
-void eco_engine_probe(size_t index, eco_engine_status *out) {
+void eco_engine_name(size_t index, eco_engine_status *out) {
     *out = (eco_engine_status){.name = "", .summary = ""};
     if (index < ENGINE_COUNT) {
-        engine_drivers[index]->probe(out);
+        engine_drivers[index]->formats(out);
         out->name = engine_drivers[index]->name;
         out->summary = engine_drivers[index]->summary;
+    }
+}
+
+void eco_engine_probe(size_t index, eco_engine_status *out) {
+    eco_engine_name(index, out);
+    if (index < ENGINE_COUNT) {
+        engine_drivers[index]->probe(out);
     }
 }
 

@@ -13,6 +13,7 @@ typedef struct eco_meter_driver {
     eco_source source;
     eco_boundary_kind boundary; /* NONE: as the config declares it */
     bool named_only;            /* never chosen by boundary alone: its readings are the user's */
+    eco_sensor_term declared;   /* what its sensor may err by; every driver states its own */
     /* No side effects on the device; fills out->usable, reason, n_devices; boundary where it is declared. */
     void (*probe)(const eco_meter_config *config, eco_meter_status *out);
     /* Opens the device whose boundary contains options->work (kind NONE: the first). */

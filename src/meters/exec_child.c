@@ -375,8 +375,9 @@ void ecoi_exec_stop(eco_exec_child *child) {
     }
     if (child->threaded) {
         const uint64_t one = 1;
-        const ssize_t told = write(child->stop_fd, &one, sizeof one);
-        (void)told; /* an eventfd takes it */
+        if (write(child->stop_fd, &one, sizeof one) != (ssize_t)sizeof one) {
+            (void)kill(-child->pid, SIGKILL); /* the thread ends with the program's output */
+        }
         (void)pthread_join(child->thread, NULL);
     }
     if (child->pid > 0) {

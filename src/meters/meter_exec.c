@@ -146,6 +146,8 @@ const eco_meter_driver ecoi_meter_exec = {
     .source = ECO_SOURCE_EXEC,
     .boundary = ECO_BOUNDARY_NONE,
     .named_only = true,
+    .declared = {0.10, 5.0,
+                 "declared by default; what the program's readings are worth is not known"},
     .probe = exec_probe,
     .open = exec_open,
     .open_index = exec_open_index,

@@ -11,7 +11,6 @@
 #include "meters/nvml_table.h"
 #include "sys/clock.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +38,7 @@ typedef struct nvml_state {
     eco_device_record record;
     bool has_instant, has_usage;
     nvml_energy_way energy;
+    eco_absence no_counter; /* why, where energy is NVML_ENERGY_NONE */
 } nvml_state;
 
 /* ---- single readings ---- */
@@ -339,28 +339,6 @@ static void nvml_record(nvml_state *state) {
 
 /* ---- finding the device ---- */
 
-/* "[domain:]bus:device[.function]" in any case and width, as "0000:65:00.0"; false if it is not of
- * that form. */
-static bool nvml_pci_normal(const char *text, char out[ECO_PCI_MAX]) {
-    unsigned domain = 0;
-    unsigned bus = 0;
-    unsigned device = 0;
-    int end = 0;
-    if (sscanf(text, "%8x:%2x:%2x%n", &domain, &bus, &device, &end) != 3) {
-        domain = 0;
-        end = 0;
-        if (sscanf(text, "%2x:%2x%n", &bus, &device, &end) != 2) {
-            return false;
-        }
-    }
-    const char *rest = text + end;
-    if (*rest != '\0' && !(rest[0] == '.' && isxdigit((unsigned char)rest[1]) && rest[2] == '\0')) {
-        return false;
-    }
-    (void)snprintf(out, ECO_PCI_MAX, "%04x:%02x:%02x.0", domain, bus, device);
-    return true;
-}
-
 static eco_status nvml_handle_at(nvml_state *state, uint32_t index, eco_error *err) {
     const nvml_return result = state->library.api.by_index(index, &state->device);
     if (result != NVML_RETURN_SUCCESS) {
@@ -428,6 +406,19 @@ static nvml_match nvml_match_of(const eco_boundary *here, const char *uuid, cons
     return pci[0] != '\0' && strcmp(here->pci_bus_id, pci) == 0 ? NVML_MATCH_EXACT : NVML_MATCH_NO;
 }
 
+/* In MIG mode CUDA tells the UUID of the instance (CUDA driver API, cuDeviceGetUuid_v2), which is no GPU's; the PCI
+ * address is still the whole card's. Leaves the state on that card. */
+static bool nvml_find_sliced(nvml_state *state, const char *pci, uint32_t n_devices) {
+    for (uint32_t i = 0; pci[0] != '\0' && i < n_devices; i++) {
+        if (nvml_handle_at(state, i, NULL) == ECO_OK &&
+            strcmp(state->record.boundary.pci_bus_id, pci) == 0) {
+            const eco_reading mig = nvml_read_current(state, state->library.api.mig);
+            return eco_reading_present(mig) && mig.value > 0.5;
+        }
+    }
+    return false;
+}
+
 /* Goes through all devices; leaves the state on the one that *work names. */
 static eco_status nvml_find(nvml_state *state, const eco_boundary *work, eco_error *err) {
     uint32_t n_devices = 0;
@@ -440,7 +431,7 @@ static eco_status nvml_find(nvml_state *state, const eco_boundary *work, eco_err
     if (strncmp(uuid, "MIG-", 4) == 0) {
         ECO_TRY(nvml_mig_parent(state, work->uuid, uuid, err));
     }
-    if (work->pci_bus_id[0] != '\0' && !nvml_pci_normal(work->pci_bus_id, pci)) {
+    if (work->pci_bus_id[0] != '\0' && !ecoi_nvml_pci_normal(work->pci_bus_id, pci)) {
         return eco_error_set(err, ECO_E_PARSE, 0, "nvml: '%s' is not a PCI address (0000:65:00.0)",
                              work->pci_bus_id);
     }
@@ -459,6 +450,9 @@ static eco_status nvml_find(nvml_state *state, const eco_boundary *work, eco_err
     }
     if (n_matches == 1) {
         return nvml_handle_at(state, found, err);
+    }
+    if (n_matches == 0 && nvml_find_sliced(state, pci, n_devices)) {
+        return ECO_OK;
     }
     return eco_error_set(err, ECO_E_BOUNDARY_MISMATCH, 0, "nvml: %s GPU is %s%s%s (%u seen)",
                          n_matches > 1 ? "more than one" : "no", uuid,
@@ -495,6 +489,7 @@ static eco_status nvml_capabilities(nvml_state *state, eco_error *err) {
     const eco_reading counter = nvml_ask(state, nvml_read_counter_j, &sample);
     state->has_instant = eco_reading_present(instant);
     state->has_usage = eco_reading_present(usage);
+    state->no_counter = counter.absence;
     eco_reading field = eco_reading_absent(ECO_ABSENT_NOT_READ);
     if (eco_reading_present(counter)) {
         state->energy = NVML_ENERGY_CALL;
@@ -603,7 +598,11 @@ static void nvml_describe(const void *opened, eco_meter_info *out) {
     out->measurement_source = "direct-nvml";
     out->method = state->energy != NVML_ENERGY_NONE
                       ? "NVML energy counter between ticks, integrated NVML power as check"
-                      : "integrated NVML power (no energy counter)";
+                  : state->no_counter == ECO_ABSENT_UNSUPPORTED
+                      ? "integrated NVML power (no energy counter)"
+                  : state->no_counter == ECO_ABSENT_PERMISSION
+                      ? "integrated NVML power (no permission to read the energy counter)"
+                      : "integrated NVML power (the energy counter answers with an error)";
     out->device = state->record;
     if (state->has_instant) {
         out->power_field = "NVML_FI_DEV_POWER_INSTANT";
@@ -780,6 +779,7 @@ const eco_meter_driver ecoi_meter_nvml = {
     .summary = "NVIDIA GPU: board power and energy counter",
     .source = ECO_SOURCE_SENSOR,
     .boundary = ECO_BOUNDARY_GPU,
+    .declared = {0.05, 5.0, "assumed for the board; NVML documents ±5 % for Fermi and Kepler only"},
     .probe = nvml_probe,
     .open = nvml_open,
     .open_index = nvml_open_index,

@@ -8,6 +8,7 @@
 #include "core/str.h"
 #include "meters/driver.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 struct eco_meter {
     const eco_meter_driver *driver;
     void *state;
+    char passed_over[ECO_ERROR_MESSAGE_MAX];
 };
 
 #define ECO_METER(name) extern const eco_meter_driver ecoi_meter_##name;
@@ -57,6 +59,8 @@ static void registry_describe(const eco_meter_driver *driver, const void *state,
     driver->describe(state, out);
     out->name = driver->name;
     out->source = driver->source;
+    assert(driver->declared.source != NULL); /* every driver states what its sensor may err by */
+    out->declared = driver->declared;
 }
 
 static eco_status registry_open(const eco_meter_driver *driver, const eco_meter_options *options,
@@ -90,6 +94,53 @@ static eco_status registry_unknown(const char *name, eco_error *err) {
                          names);
 }
 
+bool eco_meter_list_next(const char **list, char *name, size_t size) {
+    if (**list == '\0') {
+        return false;
+    }
+    const size_t length = strcspn(*list, ",");
+    (void)snprintf(name, size, "%.*s", (int)(length < size ? length : size - 1), *list);
+    *list += length + ((*list)[length] == ',');
+    return true;
+}
+
+bool eco_meter_listed(const char *list, const char *name) {
+    char one[ECO_NAME_MAX];
+    bool found = list == NULL;
+    while (!found && eco_meter_list_next(&list, one, sizeof one)) {
+        found = strcmp(one, name) == 0;
+    }
+    return found;
+}
+
+static size_t registry_row(const char *name) {
+    size_t row = 0;
+    while (row < REGISTRY_N && strcmp(registry_rows[row]->name, name) != 0) {
+        row++;
+    }
+    return row;
+}
+
+/* The rows to try, in order: those of the list, each once, or all that may be taken unnamed. */
+static size_t registry_candidates(const char *list, size_t rows[REGISTRY_N]) {
+    char name[ECO_NAME_MAX];
+    bool taken[REGISTRY_N] = {false};
+    size_t n = 0;
+    for (size_t i = 0; list == NULL && i < REGISTRY_N; i++) {
+        if (!registry_rows[i]->named_only) {
+            rows[n++] = i;
+        }
+    }
+    while (list != NULL && eco_meter_list_next(&list, name, sizeof name)) {
+        const size_t row = registry_row(name);
+        if (row < REGISTRY_N && !taken[row]) {
+            taken[row] = true;
+            rows[n++] = row;
+        }
+    }
+    return n;
+}
+
 size_t eco_meter_count(void) {
     return REGISTRY_N;
 }
@@ -119,14 +170,13 @@ bool eco_meter_choose(const eco_meter_options *options, eco_meter_status *out) {
     memset(out, 0, sizeof *out);
     out->name = "";
     out->summary = "";
-    for (size_t i = 0; i < REGISTRY_N; i++) {
-        const eco_meter_driver *driver = registry_rows[i];
-        const bool named = options->name != NULL && strcmp(driver->name, options->name) == 0;
-        if (named ? false : options->name != NULL || driver->named_only) {
-            continue;
-        }
+    size_t rows[REGISTRY_N];
+    const size_t n = registry_candidates(options->name, rows);
+    const bool named = options->name != NULL;
+    for (size_t i = 0; i < n; i++) {
+        const eco_meter_driver *driver = registry_rows[rows[i]];
         eco_meter_status tried;
-        eco_meter_probe_with(i, &options->config, &tried);
+        eco_meter_probe_with(rows[i], &options->config, &tried);
         const bool fits = registry_fits(tried.boundary, options->work.kind);
         if (!fits && named && (tried.usable || driver->boundary != ECO_BOUNDARY_NONE)) {
             tried.usable = false;
@@ -163,15 +213,50 @@ eco_status eco_meter_device_with(size_t index, const eco_meter_config *config,
     return ECO_OK;
 }
 
+static void registry_join(char joined[ECO_ERROR_MESSAGE_MAX], const char *reason) {
+    if (joined[0] != '\0') {
+        (void)ecoi_str_copy(joined + strlen(joined), ECO_ERROR_MESSAGE_MAX - strlen(joined), "; ");
+    }
+    (void)ecoi_str_copy(joined + strlen(joined), ECO_ERROR_MESSAGE_MAX - strlen(joined), reason);
+}
+
+/* The first of the list that opens; why the others did not, or were not tried, goes with it. */
+static eco_status registry_open_listed(const eco_meter_options *options, eco_meter **out,
+                                       eco_error *err) {
+    char reasons[ECO_ERROR_MESSAGE_MAX] = "";
+    char name[ECO_NAME_MAX];
+    const char *list = options->name;
+    while (eco_meter_list_next(&list, name, sizeof name)) {
+        if (registry_row(name) == REGISTRY_N) {
+            return registry_unknown(name, err);
+        }
+    }
+    size_t rows[REGISTRY_N];
+    const size_t n = registry_candidates(options->name, rows);
+    eco_error first = {0};
+    for (size_t i = 0; i < n; i++) {
+        const eco_meter_driver *driver = registry_rows[rows[i]];
+        eco_error why = {0};
+        if (*out != NULL) {
+            (void)snprintf(why.message, sizeof why.message, "%s: not needed", driver->name);
+        } else if (registry_open(driver, options, out, &why) == ECO_OK) {
+            continue;
+        }
+        first = first.code == ECO_OK && *out == NULL ? why : first;
+        registry_join(reasons, why.message);
+    }
+    if (*out != NULL) {
+        memcpy((*out)->passed_over, reasons, sizeof reasons);
+        return ECO_OK;
+    }
+    return n == 0 ? registry_unknown(options->name, err)
+                  : eco_error_set(err, first.code, first.native, "%s", reasons);
+}
+
 eco_status eco_meter_open(const eco_meter_options *options, eco_meter **out, eco_error *err) {
     *out = NULL;
     if (options->name != NULL) {
-        for (size_t i = 0; i < REGISTRY_N; i++) {
-            if (strcmp(registry_rows[i]->name, options->name) == 0) {
-                return registry_open(registry_rows[i], options, out, err);
-            }
-        }
-        return registry_unknown(options->name, err);
+        return registry_open_listed(options, out, err);
     }
     /* The first meter that may contain the work says why it cannot; later ones only help. */
     eco_error first = {0};
@@ -210,6 +295,7 @@ void eco_meter_close(eco_meter *meter) {
 
 void eco_meter_describe(const eco_meter *meter, eco_meter_info *out) {
     registry_describe(meter->driver, meter->state, out);
+    memcpy(out->passed_over, meter->passed_over, sizeof out->passed_over);
 }
 
 void eco_meter_read(eco_meter *meter, uint32_t what, eco_meter_sample *out) {

@@ -197,6 +197,7 @@ const eco_meter_driver ecoi_meter_replay = {
     .source = ECO_SOURCE_REPLAY,
     .boundary = ECO_BOUNDARY_NONE,
     .named_only = true,
+    .declared = {0.10, 5.0, "declared by default; what the trace's meter was worth is not known"},
     .probe = replay_probe,
     .open = replay_open,
     .open_index = replay_open_index,

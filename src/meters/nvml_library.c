@@ -6,6 +6,7 @@
  */
 #include "meters/nvml_table.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -166,4 +167,24 @@ eco_status ecoi_nvml_status(nvml_return result) {
     default:
         return ECO_E_FAILED;
     }
+}
+
+bool ecoi_nvml_pci_normal(const char *text, char out[ECO_PCI_MAX]) {
+    unsigned domain = 0;
+    unsigned bus = 0;
+    unsigned device = 0;
+    int end = 0;
+    if (sscanf(text, "%8x:%2x:%2x%n", &domain, &bus, &device, &end) != 3) {
+        domain = 0;
+        end = 0;
+        if (sscanf(text, "%2x:%2x%n", &bus, &device, &end) != 2) {
+            return false;
+        }
+    }
+    const char *rest = text + end;
+    if (*rest != '\0' && !(rest[0] == '.' && isxdigit((unsigned char)rest[1]) && rest[2] == '\0')) {
+        return false;
+    }
+    (void)snprintf(out, ECO_PCI_MAX, "%04x:%02x:%02x.0", domain, bus, device);
+    return true;
 }

@@ -149,5 +149,7 @@ const char *ecoi_nvml_text(const nvml_api *api, nvml_return result);
 eco_status ecoi_nvml_status(nvml_return result);
 eco_absence ecoi_nvml_absence(nvml_return result);
 bool ecoi_nvml_lost(nvml_return result);
+/* "[domain:]bus:device[.function]" in any case and width, as "0000:65:00.0"; false if it is not of that form. */
+bool ecoi_nvml_pci_normal(const char *text, char out[ECO_PCI_MAX]);
 
 #endif

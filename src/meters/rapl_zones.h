@@ -43,6 +43,8 @@ typedef struct eco_rapl_zone {
     eco_rapl_role role;
     int fd; /* of energy_uj, -1 = cannot be read */
     eco_rapl_track track;
+    int failed;      /* errno of the last read, 0 = it was read */
+    uint32_t n_gaps; /* times that track could not follow */
 } eco_rapl_zone;
 
 typedef struct eco_rapl_zones {

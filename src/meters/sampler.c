@@ -632,6 +632,7 @@ eco_status ecoi_sampler_open(const eco_sampler_options *options, eco_sampler **o
     sampler->meter = options->meter;
     if (sampler->meter != NULL) {
         eco_meter_describe(sampler->meter, &sampler->info);
+        sampler->info.energy_field = options->power_only ? NULL : sampler->info.energy_field;
         sampler->counter_only =
             sampler->info.power_field == NULL && sampler->info.energy_field != NULL;
     }

@@ -18,6 +18,7 @@ typedef struct eco_sampler_options {
     int64_t origin_ns; /* kept for the owner; samples carry the monotonic clock itself */
     int64_t
         frozen_after_ns; /* an edge waits so long for a counter that does not change; 0 = 20 s */
+    bool power_only;     /* the meter's counter is not to be used */
 } eco_sampler_options;
 
 /* A window edge. With a counter: a tick. Without: one power sample. */

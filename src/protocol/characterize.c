@@ -12,6 +12,7 @@
 
 enum { WATCH_ROWS_MAX = 8192, COST_READS = 9, CHANGES_MIN = 8 };
 static const double REST_S = 0.3;
+static const double SLOW_S = 4.0; /* longer, where the counter's period has not shown */
 
 typedef struct watch {
     eco_sample *rows;  /* power_w and energy_j */
@@ -193,6 +194,10 @@ eco_status ecoi_sensor_watch(eco_session *session, double seconds, eco_load **lo
         goto done;
     }
     watch_until(session, w, ecoi_now_ns() + (int64_t)(seconds * 1e9));
+    if (session->meter_info.energy_field != NULL &&
+        !eco_reading_present(change_period(w, 1, w->n_rest))) {
+        watch_until(session, w, ecoi_now_ns() + (int64_t)(SLOW_S * 1e9));
+    }
     session->sensor.seconds = seconds;
     if (w->n > w->n_rest + 8) {
         conclude(session, w);

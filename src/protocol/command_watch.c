@@ -316,7 +316,13 @@ eco_status ecoi_command_watch_run(eco_command_watch *watch, char *const *argv, e
     ECO_TRY(ecoi_proc_start(watch->proc, &options, &out->start_ns, err));
     watch_child(watch, out);
     out->interrupted = ecoi_proc_interrupted(watch->proc) != 0;
+    out->left_running = ecoi_proc_channel_held(watch->proc);
     ecoi_markers_end(&out->markers, out->end.t_ns);
+    out->markers_error = ecoi_proc_channel_error(watch->proc);
+    if (out->markers_error != 0) {
+        ecoi_markers_fini(&out->markers);
+        out->markers = (eco_markers){.n_ignored = 0};
+    }
     close_all(watch, out);
     for (uint32_t i = 0; i < watch->n_meters; i++) {
         refine_period(&watch->meters[i]);

@@ -40,12 +40,16 @@ typedef struct eco_command_watch {
     eco_proc_watch *proc;
     eco_watched meters[ECO_RUN_METERS_MAX];
     uint32_t n_meters;
+    char left_out
+        [ECO_ERROR_MESSAGE_MAX]; /* why a device of a usable meter is not among them; "" = none */
 } eco_command_watch;
 
 typedef struct eco_command_run {
     int64_t start_ns;
     eco_proc_end end;
-    bool interrupted;    /* a stop signal came before its end */
+    bool interrupted;  /* a stop signal came before its end */
+    bool left_running; /* it ended, and processes that it started have not */
+    int markers_error; /* errno of a failed read; `markers` is empty then, for it cannot be whole */
     eco_markers markers; /* the caller frees */
 } eco_command_run;
 

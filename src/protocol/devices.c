@@ -18,7 +18,7 @@ static bool gpu_meter_row(const char *wanted, size_t *row, eco_meter_status *sta
     for (size_t i = 0; i < eco_meter_count(); i++) {
         eco_meter_probe(i, status);
         if (status->usable && status->boundary == ECO_BOUNDARY_GPU &&
-            (wanted == NULL || strcmp(wanted, status->name) == 0)) {
+            eco_meter_listed(wanted, status->name)) {
             *row = i;
             return true;
         }

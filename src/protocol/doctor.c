@@ -5,9 +5,12 @@
  */
 #include "protocol/doctor_note.h"
 
+#include "ecocompute/engine.h"
+#include "ecocompute/run_command.h"
+
+#include "core/num.h"
 #include "core/str.h"
 #include "kernels/cuda_driver.h"
-#include "protocol/run_meters.h"
 #include "sys/clock.h"
 #include "sys/dl.h"
 #include "sys/host_facts.h"
@@ -50,14 +53,11 @@ void ecoi_doctor_note(eco_doctor_report *report, const char *code, eco_finding_s
 
 /* "%.1f" and its like follow the locale; messages of this file are made with this. */
 typedef struct fixed_text {
-    char text[32];
+    char text[ECOI_NUM_FIXED_MAX];
 } fixed_text;
 static fixed_text fixed(double value, int decimals) {
-    fixed_text out = {""};
-    eco_text text = {0};
-    ecoi_text_add_fixed(&text, value, decimals);
-    (void)ecoi_str_copy(out.text, sizeof out.text, text.data);
-    eco_text_free(&text);
+    fixed_text out;
+    (void)ecoi_num_fixed(value, decimals, out.text);
     return out;
 }
 
@@ -94,6 +94,11 @@ static void look_at_cuda(drivers *d, eco_doctor_report *report) {
             cuda.api.device_uuid(&uuid, device) == CU_SUCCESS) {
             boundary->kind = ECO_BOUNDARY_GPU;
             ecoi_cuda_uuid_text(&uuid, boundary->uuid);
+            /* Of a MIG instance the UUID is its own, and only the address is the card's. */
+            if (cuda.api.device_pci_bus_id(boundary->pci_bus_id, ECO_PCI_MAX - 1, device) !=
+                CU_SUCCESS) {
+                boundary->pci_bus_id[0] = '\0';
+            }
             d->n_cuda++;
         }
     }
@@ -106,7 +111,8 @@ static void look_at_cuda(drivers *d, eco_doctor_report *report) {
 static const char *meter_remedy(const char *name) {
     return strcmp(name, "nvml") == 0
                ? "install the NVIDIA driver; in a container start it with --gpus all and the "
-                 "utility capability"
+                 "utility capability; where its device files are closed, ask for access to "
+                 "/dev/nvidia*"
            : strcmp(name, "rapl") == 0
                ? "let users read the counters by a udev rule: SUBSYSTEM==\"powercap\", "
                  "ACTION==\"add\", RUN+=\"/bin/chmod -R a+r /sys%p\"; a virtual machine often has "
@@ -428,10 +434,12 @@ static void look_at_device(eco_meter *meter, eco_doctor_report *report) {
     eco_meter_info info;
     eco_meter_sample sample;
     eco_meter_describe(meter, &info);
+    const bool gpu = info.device.boundary.kind == ECO_BOUNDARY_GPU;
+    const char *bus_id = info.device.boundary.pci_bus_id;
     ecoi_doctor_note(report, "device", ECO_FINDING_OK, "", "%s: %s, %s %s", info.name,
                      info.device.name, eco_boundary_kind_name(info.device.boundary.kind),
-                     info.device.boundary.pci_bus_id);
-    if (info.device.boundary.kind == ECO_BOUNDARY_GPU) {
+                     gpu && bus_id[0] == '\0' ? "(bus id not told)" : bus_id);
+    if (gpu) {
         look_at_tenants(meter, report);
         look_at_settings(&info.device, report);
         eco_meter_read(meter, ECO_READ_THROTTLE | ECO_READ_CLOCKS | ECO_READ_TEMP, &sample);
@@ -484,7 +492,7 @@ eco_status eco_doctor(const eco_doctor_options *options, eco_doctor_report *out,
     drivers d = {0};
     eco_boundary work;
     const char *folder = options->output_dir != NULL ? options->output_dir : ".";
-    ECO_TRY(ecoi_device_boundary(options->device, &work, err));
+    ECO_TRY(eco_device_find(options->device, &work, err));
     look_at_meters(&d, out);
     look_at_cuda(&d, out);
     compare_versions(&d, out);

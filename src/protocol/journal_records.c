@@ -87,11 +87,24 @@ static eco_status record_end(eco_session *session, record *r, eco_error *err) {
 
 /* ---- Who, where ------------------------------------------------------------------------------- */
 
+/* The first 16 hex digits of the hash of `parts`, each with a line feed behind it but for the last. */
+static void hash_parts(const char *const *parts, size_t n, char out[ECO_IDENTITY_MAX]) {
+    unsigned char digest[ECOI_SHA256_SIZE];
+    ecoi_sha256 sha;
+    ecoi_sha256_init(&sha);
+    for (size_t i = 0; i < n; i++) {
+        ecoi_sha256_add(&sha, i > 0 ? "\n" : "", i > 0);
+        ecoi_sha256_add(&sha, parts[i] != NULL ? parts[i] : "",
+                        parts[i] != NULL ? strlen(parts[i]) : 0);
+    }
+    ecoi_sha256_final(&sha, digest);
+    for (size_t i = 0; i < 8; i++) {
+        (void)snprintf(out + 2 * i, ECO_IDENTITY_MAX - 2 * i, "%02x", digest[i]);
+    }
+}
+
 static void hash_text(const char *text, char out[ECO_IDENTITY_MAX]) {
-    char hex[ECOI_SHA256_HEX_MAX];
-    ecoi_sha256_hex(text, strlen(text), hex);
-    hex[16] = '\0';
-    (void)ecoi_str_copy(out, ECO_IDENTITY_MAX, hex);
+    hash_parts(&text, 1, out);
 }
 
 static void boot_id(char out[ECO_IDENTITY_MAX]) {
@@ -153,17 +166,15 @@ static void add_integer(row_list *list, const char *key, const char *option, uin
 
 /* What a meter was told, without telling it: "" or a hash. */
 static void meter_source(const eco_meter_config *c, char out[ECO_IDENTITY_MAX]) {
+    char stale_s[ECOI_NUM_MAX] = "null";
+    if (isfinite(c->stale_s)) {
+        (void)ecoi_num_write(c->stale_s, stale_s);
+    }
     const char *const parts[] = {c->system_root,   c->exec_command,
                                  c->replay_path,   eco_boundary_kind_name(c->boundary.kind),
-                                 c->boundary.uuid, c->boundary.pci_bus_id};
-    eco_text text = {0};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        ecoi_text_add_z(&text, parts[i] != NULL ? parts[i] : "");
-        ecoi_text_add_char(&text, '\n');
-    }
-    ecoi_text_add_number(&text, c->stale_s);
-    hash_text(text.data != NULL ? text.data : "", out);
-    eco_text_free(&text);
+                                 c->boundary.uuid, c->boundary.pci_bus_id,
+                                 stale_s};
+    hash_parts(parts, sizeof parts / sizeof parts[0], out);
 }
 
 uint32_t ecoi_plan_rows(const eco_plan *plan, eco_plan_row rows[ECO_PLAN_ROWS_MAX]) {
@@ -319,6 +330,7 @@ eco_status ecoi_journal_probes(eco_session *session, eco_error *err) {
     put_number(&r, ceilings, "matrix_fp16_ops_per_s", c->matrix_fp16_ops_per_s);
     put_number(&r, ceilings, "matrix_int8_ops_per_s", c->matrix_int8_ops_per_s);
     put_number(&r, ceilings, "launch_s", c->launch_s);
+    put_number(&r, ceilings, "read_unit_bytes", c->read_unit_bytes);
     put_reading(&r, root, "idle_temp_c", session->idle_temp_c);
     put_bool(&r, root, "idle_settled", session->idle_settled);
     put_integer(&r, root, "other_processes", (int64_t)tenants_before(session));

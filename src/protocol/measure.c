@@ -25,6 +25,9 @@ static eco_status prepare(eco_session *session, eco_error *err) {
                          session->meter_info.energy_field != NULL
                              ? session->meter_info.energy_field
                              : "integrated power (no energy counter)");
+        if (session->meter_info.passed_over[0] != '\0') {
+            ecoi_session_say(session, "meters passed over: %s", session->meter_info.passed_over);
+        }
         bool settled = false;
         session->sensor.idle_context_w = ecoi_idle_settled(session->meter, &settled);
     } else {
@@ -90,8 +93,30 @@ static eco_status run_window(eco_session *session, const eco_window_request *req
     return ECO_OK;
 }
 
-static eco_status run_block(eco_session *session, uint32_t block, const uint32_t *order,
-                            eco_error *err) {
+/* Of a block that is not finished the traces hold no whole window of every arm: what does not count must not look as if
+ * it were left out. This happens where the journal could not take it, or where the end of its last window failed. Without
+ * a counter nobody can tell a whole window from one that was cut short, and the rows stay. */
+static void forget_whole_block(eco_session *session, int32_t block) {
+    eco_window_figures figures;
+    for (uint32_t i = 0; i < session->plan->n_arms; i++) {
+        const eco_session_arm *arm = &session->arms[i];
+        if (!eco_window_figures_of(arm->rows, arm->n_rows, block,
+                                   ecoi_headline_phase(session->plan), true, &figures) ||
+            !figures.has_counter) {
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < session->plan->n_arms; i++) {
+        eco_session_arm *arm = &session->arms[i];
+        arm->n_rows = arm->n_rows_kept;
+        while (arm->n_windows > 0 && arm->windows[arm->n_windows - 1].block == block) {
+            arm->n_windows--;
+        }
+    }
+}
+
+static eco_status run_windows(eco_session *session, uint32_t block, const uint32_t *order,
+                              eco_error *err) {
     for (uint32_t place = 0; place < session->plan->n_arms; place++) {
         const eco_window_request request = {.arm = order[place],
                                             .kind = ecoi_headline_work(session->plan),
@@ -101,7 +126,19 @@ static eco_status run_block(eco_session *session, uint32_t block, const uint32_t
                                             .cool = true};
         ECO_TRY(run_window(session, &request, err));
     }
-    ECO_TRY(ecoi_journal_block(session, block + 1, err)); /* before any report mentions it */
+    return ECO_OK;
+}
+
+static eco_status run_block(eco_session *session, uint32_t block, const uint32_t *order,
+                            eco_error *err) {
+    eco_status status = run_windows(session, block, order, err);
+    if (status == ECO_OK) { /* before any report mentions it */
+        status = ecoi_journal_block(session, block + 1, err);
+    }
+    if (status != ECO_OK) {
+        forget_whole_block(session, (int32_t)block + 1);
+        return status;
+    }
     session->blocks_finished = block + 1;
     ecoi_devices_look(session);
     return ECO_OK;

@@ -211,6 +211,9 @@ static void meters(const eco_session *session, eco_report *r) {
     const eco_sensor *s = &session->sensor;
     const eco_arm_summary base = ecoi_arm_summary(session, 0);
     eco_report_set_string(r, ECO_FIELD_MT_NAME, ECO_TOP, m->name);
+    if (m->passed_over[0] != '\0') {
+        eco_report_set_string(r, ECO_FIELD_MT_PASSED_OVER, ECO_TOP, m->passed_over);
+    }
     if (m->power_field != NULL) {
         eco_report_set_string(r, ECO_FIELD_MT_POWER, ECO_TOP, m->power_field);
     }

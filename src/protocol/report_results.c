@@ -108,6 +108,7 @@ static void expanded(const pair *p) {
     eco_report *r = p->report;
     const eco_arm_summary *base = &p->summary[0];
     const eco_arm_summary *own = &p->summary[1];
+    const eco_sensor_term *declared = &p->session->meter_info.declared;
     const eco_uncertainty_input input = {
         .n_blocks = p->n_pairs,
         .n_arms = p->session->plan->n_arms,
@@ -126,7 +127,9 @@ static void expanded(const pair *p) {
         .power_sd_baseline = base->power_sd,
         .power_updates = fmin(base->power_updates, own->power_updates),
         .power_lag_s = power_lag_s(&p->session->sensor),
-        .has_counter = p->session->meter_info.energy_field != NULL};
+        .has_counter = p->session->meter_info.energy_field != NULL,
+        .sensor_gain = declared->gain,
+        .sensor_offset_w = declared->offset_w};
     const eco_uncertainty u = eco_uncertainty_of(&input);
     eco_report_set_rounded(r, ECO_FIELD_UX_PCT, ECO_TOP, 100.0 * u.expanded_ratio, 4);
     eco_report_set_rounded(r, ECO_FIELD_UX_ABS_PCT, ECO_TOP, 100.0 * u.expanded_absolute, 4);
@@ -137,6 +140,9 @@ static void expanded(const pair *p) {
     eco_report_set_rounded(r, ECO_FIELD_UX_SAMPLING, ECO_TOP, 100.0 * u.sampling, 4);
     eco_report_set_rounded(r, ECO_FIELD_UX_OFFSET, ECO_TOP, 100.0 * u.sensor_offset, 4);
     eco_report_set_rounded(r, ECO_FIELD_UX_GAIN, ECO_TOP, 100.0 * u.sensor_gain, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_DECLARED_GAIN, ECO_TOP, 100.0 * declared->gain, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_DECLARED_OFFSET, ECO_TOP, declared->offset_w, 4);
+    eco_report_set_string(r, ECO_FIELD_UX_DECLARED_SOURCE, ECO_TOP, declared->source);
 }
 
 static void uncertainty(const pair *p) {
@@ -273,6 +279,7 @@ static void trials(const pair *p) {
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)p->session->plan->order_seed);
     eco_report_set_integer(r, ECO_FIELD_TR_PLANNED, ECO_TOP, p->session->plan->n_blocks);
     eco_report_set_integer(r, ECO_FIELD_TR_DONE, ECO_TOP, p->session->blocks_finished);
+    eco_report_set_integer(r, ECO_FIELD_TR_ARMS, ECO_TOP, p->session->plan->n_arms);
     eco_report_set_string(r, ECO_FIELD_TR_SEED, ECO_TOP, seed);
     if (p->session->resumption.n > 0) {
         eco_report_set_integer(r, ECO_FIELD_TR_RESUMED, ECO_TOP, p->session->resumption.n);
@@ -315,6 +322,7 @@ static void explain(pair *p) {
     put(r, ECO_FIELD_EX_BW, ECO_TOP, c->read_bytes_per_s * 1e-9, 3);
     put(r, ECO_FIELD_EX_BW_W, ECO_TOP, c->read_power_w, 3);
     put(r, ECO_FIELD_EX_MJ_GB, ECO_TOP, c->read_j_per_byte * 1e12, 3);
+    put(r, ECO_FIELD_EX_UNIT_BYTES, ECO_TOP, c->read_unit_bytes, 0);
     put(r, ECO_FIELD_EX_LAUNCH_US, ECO_TOP, c->launch_s * 1e6, 4);
     if (c->matrix_fp16_ops_per_s > 0.0) {
         put(r, ECO_FIELD_EX_FP16, ECO_TOP, c->matrix_fp16_ops_per_s * 1e-12, 3);

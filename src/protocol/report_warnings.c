@@ -60,7 +60,9 @@ static void warn_device(const eco_session *session, eco_report *r) {
         eco_report_warn(r, ECO_WARNING_BOUNDARY_MISMATCH, session->no_meter);
     }
     if (session->meter != NULL && session->meter_info.energy_field == NULL) {
-        eco_report_warn(r, ECO_WARNING_NO_COUNTER, NULL);
+        snprintf(detail, sizeof detail, "%.60s: %.90s", device->name,
+                 session->meter_info.method != NULL ? session->meter_info.method : "no counter");
+        eco_report_warn(r, ECO_WARNING_NO_COUNTER, detail);
     }
     if (session->meter != NULL && session->meter_info.power_field == NULL) {
         eco_report_warn(r, ECO_WARNING_NO_CROSS_CHECK, NULL);

@@ -279,6 +279,7 @@ static eco_status take_probes(restore *in, const ecoi_json *root, eco_error *err
         !read_number(ceilings, "read_power_w", &c->read_power_w) ||
         !read_number(ceilings, "read_j_per_byte", &c->read_j_per_byte) ||
         !read_number(ceilings, "launch_s", &c->launch_s) ||
+        !read_number(ceilings, "read_unit_bytes", &c->read_unit_bytes) ||
         !read_optional(ceilings, "matrix_fp16_ops_per_s", &c->matrix_fp16_ops_per_s) ||
         !read_optional(ceilings, "matrix_int8_ops_per_s", &c->matrix_int8_ops_per_s) ||
         !read_reading(root, "idle_temp_c", &session->idle_temp_c) ||

@@ -19,7 +19,8 @@ static const double READ_WINDOW_S = 1.5;
 static const double SHORT_PROBE_S = 0.3;
 static const double NO_SENSOR_S = 3.5; /* the sampler reads the temperature once a second */
 static const int64_t STEADY_STEP_NS = 50000000;
-static const double CLOSING_S = 0.5; /* the closing edge is left to the sampler so long before */
+static const double CLOSING_S = 0.5;  /* the closing edge is left to the sampler so long before */
+static const double RATE_SHARE = 0.1; /* of a window's work, from where its own rate is known */
 static const int64_t STEP_NS = 2000000;
 static const int64_t POWER_AFTER_NS = 500000000; /* ten sampling periods */
 
@@ -195,7 +196,9 @@ static eco_status close_by_units(const eco_session *session, const eco_session_a
         ECO_TRY(check_load(load, units, now_ns, &p, err));
         const double done = (double)units - open->tokens;
         const double seconds = (double)(now_ns - open->t_ns) * 1e-9;
-        left_s = done > 0.0 ? (h->units - done) * seconds / done : CLOSING_S + 1.0;
+        /* A unit that ends just after the edge says nothing of the rate yet; the ramp has seen more of them. */
+        const double per_s = done > RATE_SHARE * h->units ? done / seconds : h->units_per_s;
+        left_s = per_s > 0.0 ? (h->units - done) / per_s : CLOSING_S + 1.0;
         eco_sampler_stats stats;
         ecoi_sampler_stats(session->sampler, &stats);
         if (left_s <= CLOSING_S || stats.device_lost) { /* a lost device: the edge says so */
@@ -329,9 +332,12 @@ static eco_status conclude(const eco_session *session, uint32_t index, const hol
     out->phase = h->phase;
     if (!eco_window_figures_of(arm->rows, arm->n_rows, h->block, h->phase, session->meter == NULL,
                                &out->figures)) {
+        const eco_window_figures *f = &out->figures;
+        const bool zero = f->tokens_per_s > 0.0 && (f->has_counter || f->has_integral);
         return eco_error_set(err, ECO_E_FAILED, 0, "%s, block %d: the window holds no usable %s",
                              eco_format_at(arm->format)->name, h->block,
                              session->meter == NULL ? "time and tokens"
+                             : zero                 ? "energy: the meter reads 0 W under load"
                                                     : "energy, time and tokens");
     }
     out->energy_basis = energy_basis_of(session);
@@ -371,8 +377,21 @@ eco_status ecoi_window_run(eco_session *session, const eco_window_request *reque
     return conclude(session, request->arm, &h, out, err);
 }
 
+/* A counter whose period did not show under load (it stands still, as on some virtual GPUs, or nearly so) is not used
+ * where power can be read. */
+static void judge_counter(eco_session *session) {
+    eco_meter_info *info = &session->meter_info;
+    if (session->meter != NULL && info->energy_field != NULL && info->power_field != NULL &&
+        session->sensor.counter_period_s.absence == ECO_ABSENT_FAILED) {
+        info->energy_field = NULL;
+        info->method = "integrated power (the energy counter does not move under load)";
+    }
+}
+
 eco_status ecoi_sampler_start(eco_session *session, eco_error *err) {
+    judge_counter(session);
     const eco_sampler_options options = {.meter = session->meter,
+                                         .power_only = session->meter_info.energy_field == NULL,
                                          .rate_hz = 20.0,
                                          .capacity = ECO_SAMPLER_ROWS,
                                          .origin_ns = session->origin_ns};
@@ -473,6 +492,7 @@ eco_status ecoi_ceilings_probe(eco_session *session, eco_error *err) {
     ECO_TRY(conclude(session, 0, &h, &window, err));
     const double bytes = window.figures.tokens * window.unit_bytes;
     session->ceilings.read_bytes_per_s = bytes / window.figures.seconds;
+    session->ceilings.read_unit_bytes = window.unit_bytes;
     session->ceilings.read_power_w = window.figures.power_w;
     session->ceilings.read_j_per_byte = window.figures.energy_j / bytes;
     ecoi_sampler_mark(session->sampler, 0, ECO_PHASE_PROBE);

@@ -14,11 +14,13 @@
 #include "protocol/session.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "sys/lock.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const double DISAGREE = 0.05; /* counter against integral */
 static const double GAP_PERIODS = 10.0;
@@ -82,6 +84,12 @@ static void describe_meter(const eco_watched *w, eco_run_result *result, eco_run
     if (w->info.source == ECO_SOURCE_REPLAY) {
         warn(result, ECO_WARNING_REPLAYED, w->info.name);
     }
+    if (w->info.source == ECO_SOURCE_EXEC) {
+        warn(result, ECO_WARNING_EXTERNAL_METER, device->name);
+    }
+    if (w->info.overridden[0] != '\0') {
+        warn(result, ECO_WARNING_SOURCE_OVERRIDDEN, w->info.overridden);
+    }
     if (eco_reading_present(device->persistence_enabled) &&
         device->persistence_enabled.value < 0.5) {
         warn(result, ECO_WARNING_PERSISTENCE_OFF, device->name);
@@ -103,6 +111,12 @@ static void judge_meter(const eco_command_watch *watch, uint32_t index, const ec
                    one->command == 0 ? 'A' : 'B', one->repeat);
     if (energy->code[0] != '\0' && one->counted) {
         warn_code(result, energy->code, detail);
+    }
+    if (w->n_failed > 0) {
+        const size_t length = strlen(detail);
+        (void)snprintf(detail + length, sizeof detail - length, ": %u of them", w->n_failed);
+        warn(result, ECO_WARNING_READ_ERRORS, detail);
+        detail[length] = '\0';
     }
     if (!eco_reading_present(energy->energy_j)) {
         return;
@@ -216,6 +230,7 @@ static eco_status run_once(eco_command_watch *watch, uint32_t command, uint32_t 
                          .signal = run.end.signal,
                          .counted =
                              run.end.exit_status == 0 && run.end.signal == 0 && !run.interrupted,
+                         .left_running = run.left_running,
                          .has_tokens = run.markers.has_tokens,
                          .tokens = run.markers.tokens};
     result->n_markers_ignored += run.markers.n_ignored;
@@ -226,7 +241,13 @@ static eco_status run_once(eco_command_watch *watch, uint32_t command, uint32_t 
             result->meters[m].idle_w = watch->meters[m].before_w;
         }
     }
-    status = take_phases(watch, &run, one, err);
+    if (run.markers_error != 0) {
+        status = eco_error_set(err, ECO_E_FAILED, run.markers_error, "markers of run %u: %s",
+                               result->n_runs, strerror(run.markers_error));
+    }
+    if (status == ECO_OK) {
+        status = take_phases(watch, &run, one, err);
+    }
     if (status == ECO_OK) {
         status = write_traces(watch, one, &run, err);
     }
@@ -376,6 +397,7 @@ static eco_status run_watched(const eco_run_plan *plan, eco_command_watch *watch
                               eco_run_result *result, eco_error *err) {
     ECO_TRY(ecoi_run_meters_open(plan, watch, result->no_meter, err));
     result->n_meters = watch->n_meters;
+    memcpy(result->left_out, watch->left_out, sizeof result->left_out);
     for (uint32_t m = 0; m < watch->n_meters; m++) {
         describe_meter(&watch->meters[m], result, &result->meters[m]);
     }
@@ -406,6 +428,17 @@ done:
     return status;
 }
 
+/* Two series in one folder would take each other's files. Where a folder cannot be locked nothing is refused; the report
+ * is not written over in any case. */
+static eco_status take_folder(const eco_run_plan *plan, int *fd, eco_error *err) {
+    *fd = -1;
+    if (plan->output_dir != NULL && ecoi_lock_folder(plan->output_dir, fd) == EAGAIN) {
+        return eco_error_set(err, ECO_E_BUSY, 0, "%s: another run is at work in this folder",
+                             plan->output_dir);
+    }
+    return ECO_OK;
+}
+
 eco_status eco_run_command(const eco_run_plan *plan, eco_run_result *result, eco_error *err) {
     *result = (eco_run_result){.exit_status = 0};
     if (plan->n_repeats == 0 || plan->n_repeats > ECO_RUN_REPEATS_MAX ||
@@ -423,9 +456,16 @@ eco_status eco_run_command(const eco_run_plan *plan, eco_run_result *result, eco
     eco_status status = ECO_E_NO_MEMORY;
     if (watch != NULL) {
         watch->plan = plan;
-        status = ecoi_proc_watch_open(&watch->proc, &fault);
+        int folder_fd = -1;
+        status = take_folder(plan, &folder_fd, &fault);
+        if (status == ECO_OK) {
+            status = ecoi_proc_watch_open(&watch->proc, &fault);
+        }
         if (status == ECO_OK) {
             status = run_watched(plan, watch, result, &fault);
+        }
+        if (folder_fd >= 0) {
+            (void)close(folder_fd);
         }
         ecoi_proc_watch_close(watch->proc);
         ecoi_run_meters_close(watch);

@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- for people ---- */
 
@@ -137,6 +138,12 @@ static void text_command(const eco_run_plan *plan, const eco_run_result *result,
             }
             ecoi_text_add_z(out, "\n");
         }
+        if (one->left_running) {
+            ecoi_text_addf(out,
+                           "  run %u left processes running: what they use after its end is not "
+                           "in its energy\n",
+                           one->repeat);
+        }
         text_phases(result, one, out);
     }
 }
@@ -171,6 +178,8 @@ void eco_run_result_text(const eco_run_plan *plan, const eco_run_result *result,
     }
     if (result->n_meters == 0) {
         ecoi_text_addf(out, "no energy: %s\n", result->no_meter);
+    } else if (result->left_out[0] != '\0') {
+        ecoi_text_addf(out, "not read: %s\n", result->left_out);
     }
     if (result->n_markers_ignored > 0) {
         ecoi_text_addf(out, "markers ignored: %u (malformed, without a begin, or too many)\n",
@@ -182,9 +191,6 @@ void eco_run_result_text(const eco_run_plan *plan, const eco_run_result *result,
         ecoi_text_addf(out, "warning %s: %s%s%s%s; %s\n", info->code, info->text,
                        warning->detail[0] != '\0' ? " (" : "", warning->detail,
                        warning->detail[0] != '\0' ? ")" : "", info->advice);
-    }
-    if (result->fault.code != ECO_OK) {
-        ecoi_text_addf(out, "ended early: %s\n", result->fault.message);
     }
 }
 
@@ -272,6 +278,7 @@ static void put_run(json_writer *w, const eco_run_result *result, const eco_run_
     put_integer(w, o, "exit_status", one->exit_status);
     put_integer(w, o, "signal", one->signal);
     put_bool(w, o, "counted", one->counted);
+    put_bool(w, o, "left_running", one->left_running);
     put_tokens(w, o, one->has_tokens, one->tokens);
     ecoi_json *energies = put_new(w, o, "energies", ECOI_JSON_ARRAY);
     for (uint32_t m = 0; m < result->n_meters; m++) {
@@ -393,6 +400,7 @@ static void put_all(json_writer *w, const eco_run_plan *plan, const eco_run_resu
     put_integer(w, root, "runs_planned", result->n_planned);
     put_integer(w, root, "markers_ignored", result->n_markers_ignored);
     put_string(w, root, "no_meter", result->no_meter[0] != '\0' ? result->no_meter : NULL);
+    put_string(w, root, "left_out", result->left_out[0] != '\0' ? result->left_out : NULL);
     put_string(w, root, "fault", result->fault.code != ECO_OK ? result->fault.message : NULL);
     ecoi_json *array = put_new(w, root, "meters", ECOI_JSON_ARRAY);
     for (uint32_t m = 0; m < result->n_meters; m++) {
@@ -426,6 +434,9 @@ eco_status eco_run_result_write(const eco_run_plan *plan, const eco_run_result *
     char path[ECO_FOLDER_MAX + 16];
     eco_text text = {0};
     (void)snprintf(path, sizeof path, "%s/run.json", plan->output_dir);
+    if (access(path, F_OK) == 0) {
+        return eco_error_set(err, ECO_E_BUSY, 0, "%s: another run has written it meanwhile", path);
+    }
     eco_status status = eco_run_result_json(plan, result, &text, err);
     if (status == ECO_OK) {
         status = ecoi_file_write(path, text.data, text.length, err);

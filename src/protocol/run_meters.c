@@ -5,9 +5,12 @@
  */
 #include "protocol/run_meters.h"
 
+#include "ecocompute/engine.h"
+
 #include "core/alloc.h"
 #include "core/str.h"
 #include "kernels/cuda_driver.h"
+#include "protocol/visible_boards.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +45,7 @@ static eco_status cuda_boundary(const char *selector, eco_boundary *out, eco_err
     return status;
 }
 
-eco_status ecoi_device_boundary(const char *device, eco_boundary *out, eco_error *err) {
+eco_status eco_device_find(const char *device, eco_boundary *out, eco_error *err) {
     *out = (eco_boundary){0};
     if (device == NULL || strcmp(device, "auto") == 0) {
         eco_error ignored;
@@ -70,87 +73,123 @@ eco_status ecoi_device_boundary(const char *device, eco_boundary *out, eco_error
                          device);
 }
 
-static bool name_listed(const char *list, const char *name) {
-    const size_t n = strlen(name);
-    for (const char *at = list; *at != '\0';) {
-        const size_t length = strcspn(at, ",");
-        if (length == n && strncmp(at, name, n) == 0) {
-            return true;
-        }
-        at += length;
-        at += *at == ',';
-    }
-    return false;
-}
-
 /* Every name of the list is a row that works here. */
-static eco_status check_list(const char *list, eco_error *err) {
-    for (const char *at = list; *at != '\0';) {
-        const size_t length = strcspn(at, ",");
+static eco_status check_list(const eco_run_plan *plan, eco_error *err) {
+    char name[ECO_NAME_MAX];
+    for (const char *list = plan->meters; eco_meter_list_next(&list, name, sizeof name);) {
         eco_meter_status status = {0};
         bool known = false;
         for (size_t i = 0; i < eco_meter_count() && !known; i++) {
-            eco_meter_probe(i, &status);
-            known = strlen(status.name) == length && strncmp(status.name, at, length) == 0;
+            eco_meter_probe_with(i, &plan->meter_config, &status);
+            known = strcmp(status.name, name) == 0;
         }
         if (!known) {
             return eco_error_set(err, ECO_E_USAGE, 0,
-                                 "--meter: unknown meter '%.*s'; `ecocompute meters` lists them",
-                                 (int)(length < 60 ? length : 60), at);
+                                 "--meter: unknown meter '%.60s'; `ecocompute meters` lists them",
+                                 name);
         }
         if (!status.usable) {
             return eco_error_set(err, ECO_E_UNSUPPORTED, 0, "--meter %s: %s", status.name,
                                  status.reason);
         }
-        at += length;
-        at += *at == ',';
     }
     return ECO_OK;
 }
 
-static void open_device(eco_command_watch *watch, size_t row, const char *name,
-                        uint32_t device_index, bool named, char *why) {
-    eco_meter_info info;
-    eco_error error = {0};
+static void open_one(eco_command_watch *watch, const eco_meter_options *options, eco_error *err) {
     eco_meter *meter = NULL;
-    if (watch->n_meters == ECO_RUN_METERS_MAX) {
+    if (watch->n_meters == ECO_RUN_METERS_MAX || eco_meter_open(options, &meter, err) != ECO_OK) {
         return;
     }
-    if (eco_meter_device(row, device_index, &info, &error) == ECO_OK &&
-        (named || info.source == ECO_SOURCE_SENSOR)) {
-        const eco_meter_options options = {.name = name, .work = info.device.boundary};
-        if (eco_meter_open(&options, &meter, &error) == ECO_OK) {
-            eco_watched *w = &watch->meters[watch->n_meters++];
-            *w = (eco_watched){.meter = meter};
-            eco_meter_describe(meter, &w->info);
-            w->has_counter = w->info.energy_field != NULL;
-            w->has_power = w->info.power_field != NULL;
-            return;
-        }
-    }
-    if (error.message[0] != '\0') {
-        (void)ecoi_str_copy(why, ECO_ERROR_MESSAGE_MAX, error.message);
+    eco_watched *w = &watch->meters[watch->n_meters++];
+    *w = (eco_watched){.meter = meter};
+    eco_meter_describe(meter, &w->info);
+    w->has_counter = w->info.energy_field != NULL;
+    w->has_power = w->info.power_field != NULL;
+}
+
+/* A device of a usable meter that cannot be read does not spoil the others, and is told. */
+static void leave_out(eco_command_watch *watch, const eco_error *why, eco_error *err) {
+    if (why->code != ECO_OK) {
+        (void)ecoi_str_copy(watch->left_out, sizeof watch->left_out, why->message);
+        *err = *why;
     }
 }
 
-static void open_all(const eco_run_plan *plan, eco_command_watch *watch, char *why) {
+/* Every device of a usable row; of one whose boundary is declared there is one, and it is not opened just to be
+ * described, which would start a program twice. */
+static void open_row(const eco_run_plan *plan, eco_command_watch *watch, size_t row,
+                     const eco_meter_status *status, eco_error *err) {
+    eco_meter_status fixed;
+    eco_meter_name(row, &fixed);
+    eco_meter_options options = {
+        .name = status->name, .work = plan->meter_config.boundary, .config = plan->meter_config};
+    if (fixed.boundary == ECO_BOUNDARY_NONE) {
+        open_one(watch, &options, err);
+        return;
+    }
+    eco_visible_boards visible = {.limited = false};
+    if (plan->meters == NULL && fixed.boundary == ECO_BOUNDARY_GPU) {
+        ecoi_visible_boards(&visible);
+    }
+    for (uint32_t i = 0; i < status->n_devices; i++) {
+        eco_meter_info info;
+        eco_error error = {0};
+        if (eco_meter_device_with(row, &plan->meter_config, i, &info, &error) != ECO_OK) {
+            leave_out(watch, &error, err);
+        } else if (!ecoi_board_visible(&visible, &info.device.boundary)) {
+            (void)eco_error_set(err, ECO_E_BOUNDARY_MISMATCH, 0,
+                                "%s: CUDA_VISIBLE_DEVICES hides %s from the command", status->name,
+                                info.device.name);
+        } else if (plan->meters != NULL || info.source == ECO_SOURCE_SENSOR) {
+            options.work = info.device.boundary;
+            open_one(watch, &options, &error);
+            leave_out(watch, &error, err);
+        }
+    }
+}
+
+/* Rows called `name`, or all. A named one of which nothing opens is a failure; else `why` keeps the reason. */
+static eco_status open_rows(const eco_run_plan *plan, eco_command_watch *watch, const char *name,
+                            char *why, eco_error *err) {
     for (size_t row = 0; row < eco_meter_count(); row++) {
         eco_meter_status status;
-        eco_meter_probe(row, &status);
-        const bool named = plan->meters != NULL && name_listed(plan->meters, status.name);
-        if (plan->meters != NULL && !named) {
+        eco_error error = {0};
+        eco_meter_name(row, &status);
+        if (name != NULL && strcmp(status.name, name) != 0) {
             continue;
         }
+        eco_meter_probe_with(row, &plan->meter_config, &status);
         if (!status.usable) {
             if (why[0] == '\0') {
                 (void)ecoi_str_copy(why, ECO_ERROR_MESSAGE_MAX, status.reason);
             }
             continue;
         }
-        for (uint32_t i = 0; i < status.n_devices; i++) {
-            open_device(watch, row, status.name, i, named, why);
+        const uint32_t n_before = watch->n_meters;
+        open_row(plan, watch, row, &status, &error);
+        if (error.message[0] != '\0') {
+            (void)ecoi_str_copy(why, ECO_ERROR_MESSAGE_MAX, error.message);
+        }
+        if (name != NULL && watch->n_meters == n_before) {
+            return eco_error_set(err, error.code != ECO_OK ? error.code : ECO_E_UNSUPPORTED,
+                                 error.native, "--meter %s: %s", name,
+                                 error.message[0] != '\0' ? error.message : "no device opens");
         }
     }
+    return ECO_OK;
+}
+
+static eco_status open_all(const eco_run_plan *plan, eco_command_watch *watch, char *why,
+                           eco_error *err) {
+    char name[ECO_NAME_MAX];
+    if (plan->meters == NULL) {
+        return open_rows(plan, watch, NULL, why, err);
+    }
+    for (const char *list = plan->meters; eco_meter_list_next(&list, name, sizeof name);) {
+        ECO_TRY(open_rows(plan, watch, name, why, err));
+    }
+    return ECO_OK;
 }
 
 /* Brings the meter that contains the device to the front. */
@@ -175,10 +214,10 @@ static eco_status open_and_choose(const eco_run_plan *plan, eco_command_watch *w
     eco_boundary work = {0};
     eco_error error = {0};
     if (plan->meters != NULL) {
-        ECO_TRY(check_list(plan->meters, err));
+        ECO_TRY(check_list(plan, err));
     }
-    open_all(plan, watch, no_meter);
-    const eco_status found = ecoi_device_boundary(plan->device, &work, &error);
+    ECO_TRY(open_all(plan, watch, no_meter, err));
+    const eco_status found = eco_device_find(plan->device, &work, &error);
     if (found == ECO_E_USAGE || (found != ECO_OK && asked(plan->device))) {
         if (err != NULL) {
             *err = error;

@@ -14,9 +14,4 @@ ECO_NODISCARD eco_status ecoi_run_meters_open(const eco_run_plan *plan, eco_comm
                                               char no_meter[ECO_ERROR_MESSAGE_MAX], eco_error *err);
 void ecoi_run_meters_close(eco_command_watch *watch);
 
-/* The boundary that a device text means; kind NONE for "auto" on a machine where there is nothing to choose. Makes no
- * context. ECO_E_USAGE: malformed; ECO_E_NOT_FOUND: no such device. */
-ECO_NODISCARD eco_status ecoi_device_boundary(const char *device, eco_boundary *out,
-                                              eco_error *err);
-
 #endif

@@ -59,6 +59,7 @@ typedef struct eco_idle_device {
 /* The card's ceilings as probed in this run, n = 1 each; 0 = unknown. */
 typedef struct eco_ceilings {
     double read_bytes_per_s, read_power_w, read_j_per_byte, launch_s;
+    double read_unit_bytes; /* one work unit of the read load */
     double matrix_fp16_ops_per_s, matrix_int8_ops_per_s;
 } eco_ceilings;
 

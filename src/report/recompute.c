@@ -4,167 +4,28 @@
  * in the live run, on the rows as the trace prints them, so a printed number may differ by its own rounding only:
  * half a unit of its last printed decimal and one part in a million. What does not agree is a finding.
  */
-#include "report/report_doc.h"
+#include "report/recompute.h"
 
 #include "core/alloc.h"
-#include "core/num.h"
-#include "ecocompute/stats.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-enum { ARMS_MAX = 8, WINDOWS_MAX = 1024, NAME_BYTES = 128 };
-
-/* Decimals with which a report prints each kind of number. */
-enum {
-    TIME_DECIMALS = 6,
-    PLAIN_DECIMALS = 3,
-    RATIO_DECIMALS = 5,
-    LOG_DECIMALS = 6,
-    TEMP_DECIMALS = 1
-};
-
-/* One finished block of an arm. */
-typedef struct block_figures {
-    bool present;
-    eco_window_figures figures;
-} block_figures;
-
-typedef struct arm_figures {
-    const char *file;
-    eco_sample *rows;
-    size_t n_rows;
-    block_figures blocks[WINDOWS_MAX]; /* [block - 1] */
-    uint32_t n;
-    double mj_per_token, tokens_per_s, power_w,
-        counter_to_integral; /* geometric means, 0 = undefined */
-    double joules_sum, tokens_sum;
-    eco_mean log_mj;
-} arm_figures;
-
-typedef struct recomputation {
-    const eco_report *report;
-    eco_findings *out;
-    uint32_t n_blocks; /* finished, as the report says */
-    uint32_t n_arms;
-    eco_phase headline;     /* kind of the windows the headline is made of */
-    double units_per_token; /* their work units that make one generated token */
-    double n_units;         /* published: units of a window as the report says; 0 = any */
-    arm_figures *arms;
-    double *scratch; /* WINDOWS_MAX values */
-} recomputation;
-
-/* ---- Comparing -------------------------------------------------------------------------------- */
-
-/* "trials.arms[0].windows[2].energy_j" */
-static void name_field(eco_field field, eco_at at, char out[NAME_BYTES]) {
-    const char *path = eco_field_at(field)->path;
-    uint32_t index = at.i;
-    size_t n = 0;
-    for (; *path != '\0' && n + ECOI_NUM_MAX < NAME_BYTES; path++) {
-        out[n++] = *path;
-        if (*path == '[') {
-            char digits[ECOI_NUM_MAX];
-            const size_t n_digits = ecoi_num_write_u64(index, digits);
-            memcpy(out + n, digits, n_digits);
-            n += n_digits;
-            index = at.j;
-        }
-    }
-    out[n] = '\0';
-}
-
-static double tolerance(double derived, int decimals) {
-    return 0.5 * pow(10.0, -decimals) * (1.0 + 1e-6) + 1e-6 * fabs(derived);
-}
-
-/* A derived number against the printed one. */
-static void compare(const recomputation *r, eco_field field, eco_at at, double derived,
-                    int decimals) {
-    char name[NAME_BYTES], shown[ECOI_NUM_FIXED_MAX];
-    name_field(field, at, name);
-    ecoi_num_fixed(derived, decimals + 3, shown);
-    const ecoi_json *const printed = ecoi_report_find(r->report, field, at);
-    if (printed == NULL || printed->type != ECOI_JSON_NUMBER) {
-        eco_findings_add(r->out, "%s: printed nothing, re-derived %s", name, shown);
-    } else if (!(fabs(printed->number - derived) <= tolerance(derived, decimals))) {
-        eco_findings_add(r->out, "%s: printed %.40s, re-derived %s", name, printed->text, shown);
-    }
-}
-
-/* A number that is undefined (not positive) where the trace does not hold it. */
-static void compare_positive(const recomputation *r, eco_field field, eco_at at, double derived,
-                             int decimals) {
-    double printed = 0;
-    if (derived > 0.0 && isfinite(derived)) {
-        compare(r, field, at, derived, decimals);
-    } else if (eco_report_number(r->report, field, at, &printed)) {
-        char name[NAME_BYTES];
-        name_field(field, at, name);
-        eco_findings_add(r->out, "%s: printed a number, the trace has none", name);
-    }
-}
-
-/* Compared only where the report prints it. */
-static void compare_optional(const recomputation *r, eco_field field, eco_at at, double derived,
-                             int decimals) {
-    double printed = 0;
-    if (eco_report_number(r->report, field, at, &printed)) {
-        compare_positive(r, field, at, derived, decimals);
-    }
-}
-
-static void compare_reading(const recomputation *r, eco_field field, eco_at at,
-                            eco_reading derived) {
-    double printed = 0;
-    if (eco_report_number(r->report, field, at, &printed)) {
-        if (eco_reading_present(derived)) {
-            compare(r, field, at, derived.value, TEMP_DECIMALS);
-        } else {
-            compare_positive(r, field, at, 0.0, TEMP_DECIMALS);
-        }
-    }
-}
-
-static void compare_count(const recomputation *r, eco_field field, eco_at at, uint64_t derived) {
-    int64_t printed = 0;
-    if (!eco_report_integer(r->report, field, at, &printed) || printed < 0 ||
-        (uint64_t)printed != derived) {
-        char name[NAME_BYTES];
-        name_field(field, at, name);
-        eco_findings_add(r->out, "%s: printed %lld, re-derived %llu", name, (long long)printed,
-                         (unsigned long long)derived);
-    }
-}
 
 /* ---- Traces ----------------------------------------------------------------------------------- */
 
-static bool same_string(const eco_report *report, eco_field a, eco_at at_a, eco_field b,
-                        eco_at at_b) {
-    const char *text_a = NULL, *text_b = NULL;
-    return eco_report_string(report, a, at_a, &text_a) &&
-           eco_report_string(report, b, at_b, &text_b) && strcmp(text_a, text_b) == 0;
-}
-
-static bool string_is(const eco_report *report, eco_field field, eco_at at, const char *text) {
-    const char *found = NULL;
-    return eco_report_string(report, field, at, &found) && strcmp(found, text) == 0;
-}
-
 /* The place in power_trace.files of arm `arm`: that of its precision, where two share one that of its role too. */
-static bool find_file(const recomputation *r, uint32_t arm, uint32_t *out) {
-    const bool baseline = string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(arm), "baseline");
+static bool find_file(const ecoi_recomputation *r, uint32_t arm, uint32_t *out) {
+    const bool baseline = ecoi_string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(arm), "baseline");
     const uint32_t n_files = eco_report_array_size(r->report, ECO_FIELD_PF_FILE, ECO_TOP);
     bool found = false;
     for (uint32_t i = 0; i < n_files; i++) {
-        if (!same_string(r->report, ECO_FIELD_PF_PRECISION, ECO_AT1(i), ECO_FIELD_AR_PRECISION,
-                         ECO_AT1(arm))) {
+        if (!ecoi_same_string(r->report, ECO_FIELD_PF_PRECISION, ECO_AT1(i), ECO_FIELD_AR_PRECISION,
+                              ECO_AT1(arm))) {
             continue;
         }
         const bool same_role =
-            string_is(r->report, ECO_FIELD_PF_ROLE, ECO_AT1(i), "fp16_baseline") == baseline;
+            ecoi_string_is(r->report, ECO_FIELD_PF_ROLE, ECO_AT1(i), "fp16_baseline") == baseline;
         if (!found || same_role) {
             *out = i;
             found = true;
@@ -173,9 +34,9 @@ static bool find_file(const recomputation *r, uint32_t arm, uint32_t *out) {
     return found;
 }
 
-static bool load_trace(const recomputation *r, uint32_t arm, const eco_trace_text *traces,
+static bool load_trace(const ecoi_recomputation *r, uint32_t arm, const eco_trace_text *traces,
                        size_t n_traces) {
-    arm_figures *const figures = &r->arms[arm];
+    ecoi_arm_figures *const figures = &r->arms[arm];
     uint32_t place = 0;
     if (!find_file(r, arm, &place) ||
         !eco_report_string(r->report, ECO_FIELD_PF_FILE, ECO_AT1(place), &figures->file)) {
@@ -193,7 +54,7 @@ static bool load_trace(const recomputation *r, uint32_t arm, const eco_trace_tex
             eco_findings_add(r->out, "%s", err.message);
             return false;
         }
-        compare_count(r, ECO_FIELD_PF_SAMPLES, ECO_AT1(place), figures->n_rows);
+        ecoi_compare_count(r, ECO_FIELD_PF_SAMPLES, ECO_AT1(place), figures->n_rows);
         return true;
     }
     eco_findings_add(r->out, "%s: the trace was not given", figures->file);
@@ -202,40 +63,42 @@ static bool load_trace(const recomputation *r, uint32_t arm, const eco_trace_tex
 
 /* ---- Windows ---------------------------------------------------------------------------------- */
 
-static void compare_window(const recomputation *r, eco_at at, const eco_window_figures *f) {
-    compare(r, ECO_FIELD_WI_OPEN, at, (double)f->t_open_ns * 1e-9, TIME_DECIMALS);
-    compare(r, ECO_FIELD_WI_CLOSE, at, (double)f->t_close_ns * 1e-9, TIME_DECIMALS);
-    compare_positive(r, ECO_FIELD_WI_J, at, f->energy_j, PLAIN_DECIMALS);
-    compare_optional(r, ECO_FIELD_WI_INTEGRAL_J, at, f->has_integral ? f->integral_j : 0.0,
-                     PLAIN_DECIMALS);
-    compare_optional(r, ECO_FIELD_WI_RATIO, at, f->counter_to_integral, RATIO_DECIMALS);
-    compare_positive(r, ECO_FIELD_WI_TOKENS, at, f->tokens, PLAIN_DECIMALS);
-    compare_positive(r, ECO_FIELD_WI_MJ, at, f->mj_per_token, PLAIN_DECIMALS);
-    compare_positive(r, ECO_FIELD_WI_W, at, f->power_w, PLAIN_DECIMALS);
-    compare_positive(r, ECO_FIELD_WI_TPS, at, f->tokens_per_s, PLAIN_DECIMALS);
-    compare_reading(r, ECO_FIELD_WI_TEMP_START, at, f->temp_start_c);
-    compare_reading(r, ECO_FIELD_WI_TEMP_END, at, f->temp_end_c);
+static void compare_window(const ecoi_recomputation *r, eco_at at, const eco_window_figures *f) {
+    ecoi_compare(r, ECO_FIELD_WI_OPEN, at, (double)f->t_open_ns * 1e-9, ECOI_TIME_DECIMALS);
+    ecoi_compare(r, ECO_FIELD_WI_CLOSE, at, (double)f->t_close_ns * 1e-9, ECOI_TIME_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_WI_J, at, f->energy_j, ECOI_PLAIN_DECIMALS);
+    ecoi_compare_optional(r, ECO_FIELD_WI_INTEGRAL_J, at, f->has_integral ? f->integral_j : 0.0,
+                          ECOI_PLAIN_DECIMALS);
+    ecoi_compare_optional(r, ECO_FIELD_WI_RATIO, at, f->counter_to_integral, ECOI_RATIO_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_WI_TOKENS, at, f->tokens, ECOI_PLAIN_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_WI_MJ, at, f->mj_per_token, ECOI_PLAIN_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_WI_W, at, f->power_w, ECOI_PLAIN_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_WI_TPS, at, f->tokens_per_s, ECOI_PLAIN_DECIMALS);
+    ecoi_compare_reading(r, ECO_FIELD_WI_TEMP_START, at, f->temp_start_c);
+    ecoi_compare_reading(r, ECO_FIELD_WI_TEMP_END, at, f->temp_end_c);
 }
 
 /* The windows made once an arm: looped prefill, and whole generations told per output token. */
-static void compare_extra(const recomputation *r, uint32_t arm, eco_phase phase,
+static void compare_extra(const ecoi_recomputation *r, uint32_t arm, eco_phase phase,
                           const eco_window_figures *f) {
     if (phase == ECO_PHASE_PREFILL) {
-        compare_optional(r, ECO_FIELD_AR_PREFILL_MJ, ECO_AT1(arm), f->mj_per_token, PLAIN_DECIMALS);
-        compare_optional(r, ECO_FIELD_AR_PREFILL_TPS, ECO_AT1(arm), f->tokens_per_s,
-                         PLAIN_DECIMALS);
+        ecoi_compare_optional(r, ECO_FIELD_AR_PREFILL_MJ, ECO_AT1(arm), f->mj_per_token,
+                              ECOI_PLAIN_DECIMALS);
+        ecoi_compare_optional(r, ECO_FIELD_AR_PREFILL_TPS, ECO_AT1(arm), f->tokens_per_s,
+                              ECOI_PLAIN_DECIMALS);
         return;
     }
     double n_prompt = 0, n_tokens = 0;
     if (eco_report_number(r->report, ECO_FIELD_WL_PROMPT, ECO_TOP, &n_prompt) &&
         eco_report_number(r->report, ECO_FIELD_WL_TOKENS, ECO_TOP, &n_tokens) && n_tokens > 0) {
-        compare_optional(r, ECO_FIELD_AR_GEN_MJ, ECO_AT1(arm),
-                         f->mj_per_token * (n_prompt + n_tokens) / n_tokens, PLAIN_DECIMALS);
+        ecoi_compare_optional(r, ECO_FIELD_AR_GEN_MJ, ECO_AT1(arm),
+                              f->mj_per_token * (n_prompt + n_tokens) / n_tokens,
+                              ECOI_PLAIN_DECIMALS);
     }
 }
 
 /* The window holds the generations the report tells, to half a generation, or as near as a tick can be caught. */
-static void check_iterations(const recomputation *r, eco_at at, const eco_window_figures *f) {
+static void check_iterations(const ecoi_recomputation *r, eco_at at, const eco_window_figures *f) {
     double tick_s = 0;
     (void)eco_report_number(r->report, ECO_FIELD_MT_TICK, ECO_TOP, &tick_s);
     int64_t iterations = 0;
@@ -253,8 +116,8 @@ static void check_iterations(const recomputation *r, eco_at at, const eco_window
     }
 }
 
-static void take_window(const recomputation *r, uint32_t arm, uint32_t window) {
-    arm_figures *const figures = &r->arms[arm];
+static void take_window(const ecoi_recomputation *r, uint32_t arm, uint32_t window) {
+    ecoi_arm_figures *const figures = &r->arms[arm];
     const eco_at at = ECO_AT2(arm, window);
     const char *kind = NULL;
     int64_t block = 0;
@@ -262,7 +125,7 @@ static void take_window(const recomputation *r, uint32_t arm, uint32_t window) {
     if (!eco_report_string(r->report, ECO_FIELD_WI_KIND, at, &kind) ||
         !eco_phase_parse(kind, strlen(kind), &phase) || phase < ECO_PHASE_DECODE ||
         !eco_report_integer(r->report, ECO_FIELD_WI_BLOCK, at, &block) || block < 0 ||
-        block > WINDOWS_MAX) {
+        block > ECOI_RECOMPUTE_WINDOWS_MAX) {
         eco_findings_add(r->out, "trials.arms[%u].windows[%u]: no kind or block to look for",
                          (unsigned)arm, (unsigned)window);
         return;
@@ -280,12 +143,12 @@ static void take_window(const recomputation *r, uint32_t arm, uint32_t window) {
         compare_extra(r, arm, phase, &derived);
     } else if (block >= 1 && block <= r->n_blocks) {
         check_iterations(r, at, &derived);
-        block_figures *const kept = &figures->blocks[block - 1];
+        ecoi_block_figures *const kept = &figures->blocks[block - 1];
         if (kept->present) {
             eco_findings_add(r->out, "trials.arms[%u].windows[%u]: block %d is listed twice",
                              (unsigned)arm, (unsigned)window, (int)block);
         }
-        *kept = (block_figures){.present = true, .figures = derived};
+        *kept = (ecoi_block_figures){.present = true, .window = window, .figures = derived};
         kept->figures.tokens /= r->units_per_token;
         kept->figures.tokens_per_s /= r->units_per_token;
         kept->figures.mj_per_token *= r->units_per_token;
@@ -293,9 +156,9 @@ static void take_window(const recomputation *r, uint32_t arm, uint32_t window) {
 }
 
 /* A headline window that the trace holds in a finished block may not be left out of the report. */
-static void check_left_out(const recomputation *r, uint32_t arm) {
-    const arm_figures *const figures = &r->arms[arm];
-    bool seen[WINDOWS_MAX] = {false};
+static void check_left_out(const ecoi_recomputation *r, uint32_t arm) {
+    const ecoi_arm_figures *const figures = &r->arms[arm];
+    bool seen[ECOI_RECOMPUTE_WINDOWS_MAX] = {false};
     for (size_t i = 0; i < figures->n_rows; i++) {
         const eco_sample *const row = &figures->rows[i];
         if (row->phase == r->headline && row->block >= 1 && (uint32_t)row->block <= r->n_blocks) {
@@ -313,7 +176,8 @@ static void check_left_out(const recomputation *r, uint32_t arm) {
 
 /* ---- Arms ------------------------------------------------------------------------------------- */
 
-static double mean_over_blocks(const recomputation *r, const arm_figures *arm, size_t offset) {
+static double mean_over_blocks(const ecoi_recomputation *r, const ecoi_arm_figures *arm,
+                               size_t offset) {
     uint32_t n = 0;
     for (uint32_t b = 0; b < r->n_blocks; b++) {
         if (arm->blocks[b].present) {
@@ -324,9 +188,10 @@ static double mean_over_blocks(const recomputation *r, const arm_figures *arm, s
     return eco_geometric_mean(r->scratch, n);
 }
 
-static void sum_arm(const recomputation *r, arm_figures *arm) {
+static void sum_arm(const ecoi_recomputation *r, ecoi_arm_figures *arm) {
     uint32_t n_energy = 0;
     arm->n = 0;
+    arm->has_counter = true;
     for (uint32_t b = 0; b < r->n_blocks; b++) {
         const eco_window_figures *const f = &arm->blocks[b].figures;
         if (!arm->blocks[b].present) {
@@ -335,11 +200,18 @@ static void sum_arm(const recomputation *r, arm_figures *arm) {
         arm->n++;
         arm->joules_sum += f->energy_j;
         arm->tokens_sum += f->tokens;
+        arm->seconds_min = arm->n == 1 ? f->seconds : fmin(arm->seconds_min, f->seconds);
+        arm->power_sd += f->power_w > 0.0 ? f->power_sd_w / f->power_w : 0.0;
+        arm->power_updates += f->power_updates;
+        arm->has_counter = arm->has_counter && f->has_counter;
         if (f->mj_per_token > 0.0) {
             r->scratch[n_energy++] = log(f->mj_per_token);
         }
     }
     arm->log_mj = eco_mean_of(r->scratch, n_energy);
+    arm->drift_log = eco_drift_of(r->scratch, n_energy);
+    arm->power_sd /= arm->n > 0 ? arm->n : 1;
+    arm->power_updates /= arm->n > 0 ? arm->n : 1;
     arm->mj_per_token = mean_over_blocks(r, arm, offsetof(eco_window_figures, mj_per_token));
     arm->tokens_per_s = mean_over_blocks(r, arm, offsetof(eco_window_figures, tokens_per_s));
     arm->power_w = mean_over_blocks(r, arm, offsetof(eco_window_figures, power_w));
@@ -347,16 +219,18 @@ static void sum_arm(const recomputation *r, arm_figures *arm) {
         mean_over_blocks(r, arm, offsetof(eco_window_figures, counter_to_integral));
 }
 
-static void compare_arm(const recomputation *r, uint32_t i) {
-    const arm_figures *const arm = &r->arms[i];
+static void compare_arm(const ecoi_recomputation *r, uint32_t i) {
+    const ecoi_arm_figures *const arm = &r->arms[i];
     const eco_at at = ECO_AT1(i);
-    compare_positive(r, ECO_FIELD_AR_MJ, at, arm->mj_per_token, PLAIN_DECIMALS);
-    compare_positive(r, ECO_FIELD_AR_TPS, at, arm->tokens_per_s, PLAIN_DECIMALS);
-    compare_positive(r, ECO_FIELD_AR_W, at, arm->power_w, PLAIN_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_AR_MJ, at, arm->mj_per_token, ECOI_PLAIN_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_AR_TPS, at, arm->tokens_per_s, ECOI_PLAIN_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_AR_W, at, arm->power_w, ECOI_PLAIN_DECIMALS);
     if (arm->log_mj.n >= 2) {
         const eco_mean *const m = &arm->log_mj;
-        compare_optional(r, ECO_FIELD_AR_MJ_LO, at, exp(m->mean - m->half_width), PLAIN_DECIMALS);
-        compare_optional(r, ECO_FIELD_AR_MJ_HI, at, exp(m->mean + m->half_width), PLAIN_DECIMALS);
+        ecoi_compare_optional(r, ECO_FIELD_AR_MJ_LO, at, exp(m->mean - m->half_width),
+                              ECOI_PLAIN_DECIMALS);
+        ecoi_compare_optional(r, ECO_FIELD_AR_MJ_HI, at, exp(m->mean + m->half_width),
+                              ECOI_PLAIN_DECIMALS);
     }
     double idle_w = 0;
     if (arm->mj_per_token > 0.0 &&
@@ -365,19 +239,21 @@ static void compare_arm(const recomputation *r, uint32_t i) {
         /* The idle is printed to 1 mW, so this one may be off by that much a token. */
         const double net = arm->mj_per_token - idle_w / arm->tokens_per_s * 1e3;
         double printed = 0;
-        const double slack = 0.0005 / arm->tokens_per_s * 1e3 + tolerance(net, PLAIN_DECIMALS);
+        const double slack =
+            0.0005 / arm->tokens_per_s * 1e3 + ecoi_compare_tolerance(net, ECOI_PLAIN_DECIMALS);
         if (!eco_report_number(r->report, ECO_FIELD_AR_NET_MJ, at, &printed) ||
             !(fabs(printed - net) <= slack)) {
-            compare(r, ECO_FIELD_AR_NET_MJ, at, net, PLAIN_DECIMALS);
+            ecoi_compare(r, ECO_FIELD_AR_NET_MJ, at, net, ECOI_PLAIN_DECIMALS);
         }
     }
 }
 
-static bool recompute_arm(const recomputation *r, uint32_t i, const eco_trace_text *traces,
+static bool recompute_arm(const ecoi_recomputation *r, uint32_t i, const eco_trace_text *traces,
                           size_t n_traces) {
     const uint32_t n_windows = eco_report_array_size(r->report, ECO_FIELD_WI_KIND, ECO_AT1(i));
-    if (n_windows > WINDOWS_MAX) {
-        eco_findings_add(r->out, "trials.arms[%u].windows: more than %d", (unsigned)i, WINDOWS_MAX);
+    if (n_windows > ECOI_RECOMPUTE_WINDOWS_MAX) {
+        eco_findings_add(r->out, "trials.arms[%u].windows: more than %d", (unsigned)i,
+                         ECOI_RECOMPUTE_WINDOWS_MAX);
         return false;
     }
     if (!load_trace(r, i, traces, n_traces)) {
@@ -394,9 +270,9 @@ static bool recompute_arm(const recomputation *r, uint32_t i, const eco_trace_te
 
 /* ---- Results ---------------------------------------------------------------------------------- */
 
-static void compare_pairs(const recomputation *r, const double *log_ratios, const uint32_t *blocks,
-                          uint32_t n) {
-    compare_count(r, ECO_FIELD_UN_N, ECO_TOP, n);
+static void compare_pairs(const ecoi_recomputation *r, const double *log_ratios,
+                          const uint32_t *blocks, uint32_t n) {
+    ecoi_compare_count(r, ECO_FIELD_UN_N, ECO_TOP, n);
     const uint32_t n_printed = eco_report_array_size(r->report, ECO_FIELD_PA_LOG, ECO_TOP);
     if (n_printed != n) {
         eco_findings_add(r->out, "trials.pairs: printed %u, re-derived %u", (unsigned)n_printed,
@@ -404,21 +280,21 @@ static void compare_pairs(const recomputation *r, const double *log_ratios, cons
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
-        compare_count(r, ECO_FIELD_PA_BLOCK, ECO_AT1(i), blocks[i]);
-        compare(r, ECO_FIELD_PA_LOG, ECO_AT1(i), log_ratios[i], LOG_DECIMALS);
+        ecoi_compare_count(r, ECO_FIELD_PA_BLOCK, ECO_AT1(i), blocks[i]);
+        ecoi_compare(r, ECO_FIELD_PA_LOG, ECO_AT1(i), log_ratios[i], ECOI_LOG_DECIMALS);
     }
 }
 
-static void compare_change(const recomputation *r, const eco_mean *m) {
-    compare(r, ECO_FIELD_RE_DELTA, ECO_TOP, eco_pct_of_log(m->mean), PLAIN_DECIMALS);
-    compare(r, ECO_FIELD_UN_MEAN, ECO_TOP, m->mean, LOG_DECIMALS);
+static void compare_change(const ecoi_recomputation *r, const eco_mean *m) {
+    ecoi_compare(r, ECO_FIELD_RE_DELTA, ECO_TOP, eco_pct_of_log(m->mean), ECOI_PLAIN_DECIMALS);
+    ecoi_compare(r, ECO_FIELD_UN_MEAN, ECO_TOP, m->mean, ECOI_LOG_DECIMALS);
     if (m->n >= 2) {
-        compare(r, ECO_FIELD_UN_LO, ECO_TOP, eco_pct_of_log(m->mean - m->half_width),
-                PLAIN_DECIMALS);
-        compare(r, ECO_FIELD_UN_HI, ECO_TOP, eco_pct_of_log(m->mean + m->half_width),
-                PLAIN_DECIMALS);
-        compare(r, ECO_FIELD_UN_HALF, ECO_TOP, m->half_width, LOG_DECIMALS);
-        compare(r, ECO_FIELD_UN_SD, ECO_TOP, m->sd, LOG_DECIMALS);
+        ecoi_compare(r, ECO_FIELD_UN_LO, ECO_TOP, eco_pct_of_log(m->mean - m->half_width),
+                     ECOI_PLAIN_DECIMALS);
+        ecoi_compare(r, ECO_FIELD_UN_HI, ECO_TOP, eco_pct_of_log(m->mean + m->half_width),
+                     ECOI_PLAIN_DECIMALS);
+        ecoi_compare(r, ECO_FIELD_UN_HALF, ECO_TOP, m->half_width, ECOI_LOG_DECIMALS);
+        ecoi_compare(r, ECO_FIELD_UN_SD, ECO_TOP, m->sd, ECOI_LOG_DECIMALS);
     }
     double margin_pct = 0;
     const char *printed = NULL;
@@ -435,10 +311,12 @@ static void compare_change(const recomputation *r, const eco_mean *m) {
     }
 }
 
-/* The paired change of arm `own` against the baseline. */
-static void recompute_change(const recomputation *r, const arm_figures *base,
-                             const arm_figures *own) {
-    uint32_t blocks[WINDOWS_MAX];
+/* The paired change of arm `own` against the baseline; false if there is none. */
+static bool recompute_change(const ecoi_recomputation *r, uint32_t base_place, uint32_t own_place,
+                             eco_mean *change) {
+    const ecoi_arm_figures *const base = &r->arms[base_place];
+    const ecoi_arm_figures *const own = &r->arms[own_place];
+    uint32_t blocks[ECOI_RECOMPUTE_WINDOWS_MAX];
     uint32_t n = 0;
     for (uint32_t b = 0; b < r->n_blocks; b++) {
         const double mj_base = base->blocks[b].figures.mj_per_token;
@@ -448,30 +326,33 @@ static void recompute_change(const recomputation *r, const arm_figures *base,
             blocks[n++] = b + 1;
         }
     }
-    compare_positive(r, ECO_FIELD_RE_FP16_MJ, ECO_TOP, base->mj_per_token, PLAIN_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_RE_FP16_MJ, ECO_TOP, base->mj_per_token,
+                          ECOI_PLAIN_DECIMALS);
     double printed = 0;
     if (n == 0) {
         if (eco_report_number(r->report, ECO_FIELD_RE_DELTA, ECO_TOP, &printed)) {
             eco_findings_add(
                 r->out, "results.vs_fp16_energy_pct: printed a number, no block has both energies");
         }
-        return;
+        return false;
     }
     compare_pairs(r, r->scratch, blocks, n);
-    const eco_mean mean = eco_mean_of(r->scratch, n);
-    compare_change(r, &mean);
+    *change = eco_mean_of(r->scratch, n);
+    compare_change(r, change);
+    ecoi_recompute_uncertainty(r, base_place, own_place, r->scratch, n);
+    return true;
 }
 
 /* One arm is the baseline and at most one is under test; what the headline calls its precision is that arm's, and a
  * comparison is printed only where there are two arms. */
-static void check_structure(const recomputation *r, uint32_t own) {
+static void check_structure(const ecoi_recomputation *r, uint32_t own) {
     static const eco_field of_a_pair[] = {ECO_FIELD_RE_DELTA, ECO_FIELD_RE_FP16_MJ, ECO_FIELD_UN_LO,
                                           ECO_FIELD_UN_HI, ECO_FIELD_UN_MEAN};
     uint32_t n_base = 0;
     uint32_t n_own = 0;
     for (uint32_t i = 0; i < r->n_arms; i++) {
-        n_base += string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(i), "baseline");
-        n_own += string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(i), "under_test");
+        n_base += ecoi_string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(i), "baseline");
+        n_own += ecoi_string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(i), "under_test");
     }
     if (n_base != 1 || n_own > 1 || n_base + n_own != r->n_arms) {
         eco_findings_add(r->out,
@@ -486,14 +367,14 @@ static void check_structure(const recomputation *r, uint32_t own) {
                              eco_field_at(of_a_pair[i])->path);
         }
     }
-    if (!same_string(r->report, ECO_FIELD_WL_PRECISION, ECO_TOP, ECO_FIELD_AR_PRECISION,
-                     ECO_AT1(own))) {
+    if (!ecoi_same_string(r->report, ECO_FIELD_WL_PRECISION, ECO_TOP, ECO_FIELD_AR_PRECISION,
+                          ECO_AT1(own))) {
         eco_findings_add(r->out, "workload.precision: is not that of the arm it reports");
     }
 }
 
 /* Every block that was planned is finished, or the report says that it is partial. */
-static void check_blocks_planned(const recomputation *r) {
+static void check_blocks_planned(const ecoi_recomputation *r) {
     int64_t planned = 0;
     if (!eco_report_integer(r->report, ECO_FIELD_TR_PLANNED, ECO_TOP, &planned) || planned < 1) {
         eco_findings_add(r->out, "trials.blocks_planned: is missing");
@@ -508,7 +389,7 @@ static void check_blocks_planned(const recomputation *r) {
 }
 
 /* A block that is whole in every trace counts; one number left out would be a choice of blocks. */
-static void check_no_block_more(const recomputation *r) {
+static void check_no_block_more(const ecoi_recomputation *r) {
     const bool partial = eco_report_has_warning(r->report, ECO_WARNING_PARTIAL);
     int32_t last = 0;
     for (size_t i = 0; i < r->arms[0].n_rows; i++) {
@@ -534,38 +415,40 @@ static void check_no_block_more(const recomputation *r) {
     }
 }
 
-static void recompute_results(const recomputation *r) {
-    uint32_t base = ARMS_MAX, own = ARMS_MAX;
+static void recompute_results(const ecoi_recomputation *r) {
+    uint32_t base = ECOI_RECOMPUTE_ARMS_MAX, own = ECOI_RECOMPUTE_ARMS_MAX;
     for (uint32_t i = r->n_arms; i-- > 0;) {
-        base = string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(i), "baseline") ? i : base;
-        own = string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(i), "under_test") ? i : own;
+        base = ecoi_string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(i), "baseline") ? i : base;
+        own = ecoi_string_is(r->report, ECO_FIELD_AR_ROLE, ECO_AT1(i), "under_test") ? i : own;
     }
-    if (own == ARMS_MAX) {
+    if (own == ECOI_RECOMPUTE_ARMS_MAX) {
         own = base;
     }
-    if (own == ARMS_MAX) {
+    if (own == ECOI_RECOMPUTE_ARMS_MAX) {
         eco_findings_add(r->out, "trials.arms: no arm has the role under_test or baseline");
         return;
     }
     check_structure(r, own);
     check_blocks_planned(r);
     check_no_block_more(r);
-    const arm_figures *const arm = &r->arms[own];
-    compare_positive(r, ECO_FIELD_RE_JOULES, ECO_TOP, arm->joules_sum, PLAIN_DECIMALS);
-    compare_positive(r, ECO_FIELD_RE_TOKENS, ECO_TOP, arm->tokens_sum, PLAIN_DECIMALS);
-    compare_positive(r, ECO_FIELD_RE_MJ, ECO_TOP, arm->mj_per_token, PLAIN_DECIMALS);
-    compare_positive(r, ECO_FIELD_RE_W, ECO_TOP, arm->power_w, PLAIN_DECIMALS);
-    compare_positive(r, ECO_FIELD_RE_TPS, ECO_TOP, arm->tokens_per_s, PLAIN_DECIMALS);
-    if (base != ARMS_MAX) {
-        compare_optional(r, ECO_FIELD_MT_RATIO, ECO_TOP, r->arms[base].counter_to_integral,
-                         RATIO_DECIMALS);
+    const ecoi_arm_figures *const arm = &r->arms[own];
+    ecoi_compare_positive(r, ECO_FIELD_RE_JOULES, ECO_TOP, arm->joules_sum, ECOI_PLAIN_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_RE_TOKENS, ECO_TOP, arm->tokens_sum, ECOI_PLAIN_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_RE_MJ, ECO_TOP, arm->mj_per_token, ECOI_PLAIN_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_RE_W, ECO_TOP, arm->power_w, ECOI_PLAIN_DECIMALS);
+    ecoi_compare_positive(r, ECO_FIELD_RE_TPS, ECO_TOP, arm->tokens_per_s, ECOI_PLAIN_DECIMALS);
+    if (base != ECOI_RECOMPUTE_ARMS_MAX) {
+        ecoi_compare_optional(r, ECO_FIELD_MT_RATIO, ECO_TOP, r->arms[base].counter_to_integral,
+                              ECOI_RATIO_DECIMALS);
     }
-    if (base != own && base != ARMS_MAX) {
-        recompute_change(r, &r->arms[base], arm);
-    }
+    eco_mean change = {0};
+    const bool compared =
+        base != own && base != ECOI_RECOMPUTE_ARMS_MAX && recompute_change(r, base, own, &change);
+    ecoi_recompute_explain(r, base != ECOI_RECOMPUTE_ARMS_MAX ? base : own, own,
+                           compared ? &change : NULL);
 }
 
-static void recompute(const recomputation *r, const eco_trace_text *traces, size_t n_traces) {
+static void recompute(const ecoi_recomputation *r, const eco_trace_text *traces, size_t n_traces) {
     bool complete = true;
     for (uint32_t i = 0; i < r->n_arms; i++) {
         complete = recompute_arm(r, i, traces, n_traces) && complete;
@@ -576,10 +459,10 @@ static void recompute(const recomputation *r, const eco_trace_text *traces, size
 }
 
 /* What the headline is made of: whole generations, told per generated token, or decode windows. */
-static bool find_headline(recomputation *r) {
+static bool find_headline(ecoi_recomputation *r) {
     r->headline = ECO_PHASE_DECODE;
     r->units_per_token = 1.0;
-    if (!string_is(r->report, ECO_FIELD_ME_WINDOW, ECO_TOP, "generation")) {
+    if (!ecoi_string_is(r->report, ECO_FIELD_ME_WINDOW, ECO_TOP, "generation")) {
         return true;
     }
     int64_t n_prompt = 0, n_tokens = 0, iterations = 0;
@@ -595,14 +478,14 @@ static bool find_headline(recomputation *r) {
     const double steps = (double)n_prompt + (double)n_tokens;
     r->headline = ECO_PHASE_GENERATION;
     r->units_per_token = steps / (double)n_tokens;
-    r->n_units = (double)iterations * steps;
+    r->n_units = (double)iterations * steps * r->batch;
     return true;
 }
 
 void eco_report_recompute(const eco_report *report, const eco_trace_text *traces, size_t n_traces,
                           eco_findings *out) {
     assert(report != NULL && out != NULL && (traces != NULL || n_traces == 0));
-    recomputation r = {.report = report, .out = out};
+    ecoi_recomputation r = {.report = report, .out = out};
     int64_t n_blocks = 0;
     r.n_arms = eco_report_array_size(report, ECO_FIELD_AR_PRECISION, ECO_TOP);
     if (r.n_arms == 0 || !eco_report_integer(report, ECO_FIELD_TR_DONE, ECO_TOP, &n_blocks)) {
@@ -610,16 +493,21 @@ void eco_report_recompute(const eco_report *report, const eco_trace_text *traces
             out, "trials: no arms or no count of finished blocks; nothing can be re-derived");
         return;
     }
-    if (r.n_arms > ARMS_MAX || n_blocks < 0 || n_blocks > WINDOWS_MAX) {
-        eco_findings_add(out, "trials: more than %d arms or %d blocks", ARMS_MAX, WINDOWS_MAX);
+    if (r.n_arms > ECOI_RECOMPUTE_ARMS_MAX || n_blocks < 0 ||
+        n_blocks > ECOI_RECOMPUTE_WINDOWS_MAX) {
+        eco_findings_add(out, "trials: more than %d arms or %d blocks", ECOI_RECOMPUTE_ARMS_MAX,
+                         ECOI_RECOMPUTE_WINDOWS_MAX);
         return;
     }
     r.n_blocks = (uint32_t)n_blocks;
+    int64_t batch = 1;
+    (void)eco_report_integer(report, ECO_FIELD_WL_BATCH, ECO_TOP, &batch);
+    r.batch = batch >= 1 && batch <= UINT32_MAX ? (uint32_t)batch : 1;
     if (!find_headline(&r)) {
         return;
     }
     r.arms = ecoi_calloc(r.n_arms, sizeof *r.arms);
-    r.scratch = ecoi_calloc(WINDOWS_MAX, sizeof *r.scratch);
+    r.scratch = ecoi_calloc(ECOI_RECOMPUTE_WINDOWS_MAX, sizeof *r.scratch);
     if (r.arms == NULL || r.scratch == NULL) {
         eco_findings_add(out, "trials: out of memory");
     } else {

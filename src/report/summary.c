@@ -212,6 +212,17 @@ static void add_warning(const eco_report *report, uint32_t i, eco_text *out) {
     ecoi_text_add_char(out, '\n');
 }
 
+/* Energy per generated token and per token of the whole context differ several times. */
+static void add_token_meaning(const eco_report *report, eco_text *out) {
+    int64_t n_prompt = 0;
+    int64_t n_tokens = 0;
+    if (eco_report_integer(report, ECO_FIELD_WL_PROMPT, ECO_TOP, &n_prompt) &&
+        eco_report_integer(report, ECO_FIELD_WL_TOKENS, ECO_TOP, &n_tokens)) {
+        ecoi_text_addf(out, "%lld prompt + %lld generated tokens (mJ per generated token), ",
+                       (long long)n_prompt, (long long)n_tokens);
+    }
+}
+
 void eco_report_summarise(const eco_report *report, eco_text *out) {
     add_field(out, report, ECO_FIELD_WL_MODEL, ECO_TOP, "?");
     ecoi_text_add_z(out, " on ");
@@ -221,6 +232,7 @@ void eco_report_summarise(const eco_report *report, eco_text *out) {
         ecoi_text_addf(out, ", batch %lld", (long long)batch);
     }
     ecoi_text_add_z(out, ", ");
+    add_token_meaning(report, out);
     add_field(out, report, ECO_FIELD_ME_METHOD, ECO_TOP, "?");
     /* Widths count bytes, and "±" is two. */
     ecoi_text_addf(out, "\n  %-8s  %12s  %11s  %10s  %8s  %s\n", "arm", "mJ/token", "± (95 %)",

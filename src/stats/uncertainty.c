@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-static const double SENSOR_GAIN = 0.05; /* declared: ±5 % on absolute joules, common to both arms */
-static const double SENSOR_OFFSET_W = 5.0; /* declared: ±5 W, common to both arms */
 static const double SQRT_3 = 1.7320508075688772;
 static const double SQRT_6 = 2.449489742783178;
 
@@ -62,9 +60,9 @@ eco_uncertainty eco_uncertainty_of(const eco_uncertainty_input *input) {
     const double sampling_arm = sampling_of(input, input->power_sd_arm);
     const double sampling_baseline = sampling_of(input, input->power_sd_baseline);
     out.sampling = hypot(sampling_arm, sampling_baseline);
-    out.sensor_offset =
-        SENSOR_OFFSET_W * fabs(1.0 / input->power_arm_w - 1.0 / input->power_baseline_w) / SQRT_3;
-    out.sensor_gain = SENSOR_GAIN / SQRT_3;
+    out.sensor_offset = input->sensor_offset_w *
+                        fabs(1.0 / input->power_arm_w - 1.0 / input->power_baseline_w) / SQRT_3;
+    out.sensor_gain = input->sensor_gain / SQRT_3;
     out.expanded_ratio =
         2.0 * sqrt(square(out.tick) + square(out.read) + square(out.drift) +
                    square(out.counter_integral) + square(out.sampling) + square(out.sensor_offset));
@@ -73,6 +71,6 @@ eco_uncertainty eco_uncertainty_of(const eco_uncertainty_input *input) {
     out.expanded_absolute =
         2.0 * sqrt(square(tick_arm) + square(read_arm) + square(disagreement_absolute) / 3.0 +
                    square(fmax(sampling_arm, sampling_baseline)) +
-                   square(SENSOR_OFFSET_W / weaker_w) / 3.0 + square(out.sensor_gain));
+                   square(input->sensor_offset_w / weaker_w) / 3.0 + square(out.sensor_gain));
     return out;
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int ecoi_lock_take(int fd) {
@@ -25,4 +26,20 @@ int ecoi_lock_test(int fd) {
         return errno;
     }
     return lock.l_type == F_UNLCK ? 0 : EAGAIN;
+}
+
+int ecoi_lock_folder(const char *path, int *fd) {
+    *fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0) {
+        return errno;
+    }
+    /* A folder cannot be opened for writing, which the locks above want. flock(2) has its prototype in a header of the same
+     * name as our own sys/file.h. */
+    if (syscall(SYS_flock, *fd, LOCK_EX | LOCK_NB) == 0) {
+        return 0;
+    }
+    const int code = errno == EWOULDBLOCK ? EAGAIN : errno;
+    (void)close(*fd);
+    *fd = -1;
+    return code;
 }

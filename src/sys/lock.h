@@ -11,5 +11,7 @@
 int ecoi_lock_take(int fd);
 /* 0 when nobody else has the file, EAGAIN when somebody has, or another errno. Takes nothing. */
 int ecoi_lock_test(int fd);
+/* Takes a folder, without waiting; *fd is to be closed to let go of it, -1 on failure. Values as above. */
+int ecoi_lock_folder(const char *path, int *fd);
 
 #endif

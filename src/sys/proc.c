@@ -35,6 +35,7 @@ struct eco_proc_watch {
     int signal_fd, pid_fd, channel_fd; /* -1 = none */
     pid_t pid;                         /* 0 = no child */
     bool own_group;
+    int channel_error; /* errno of a read; the channel is closed then */
     int interrupted;
     int64_t interrupted_ns;
     bool flag_seen; /* the signal flag of the process was taken into account */
@@ -257,6 +258,7 @@ eco_status ecoi_proc_start(eco_proc_watch *watch, const eco_proc_options *option
     }
     start_pipes pipes;
     close_fd(&watch->channel_fd);
+    watch->channel_error = 0;
     ECO_TRY(pipes_open(options, &pipes, err));
     char **environment = NULL;
     eco_status status = ECO_OK;
@@ -354,7 +356,21 @@ size_t ecoi_proc_channel_read(eco_proc_watch *watch, char *out, size_t size) {
         return 0;
     }
     const ssize_t n = read(watch->channel_fd, out, size);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) {
+        watch->channel_error = errno;
+        close_fd(&watch->channel_fd); /* else it would be ready for ever */
+    }
     return n > 0 ? (size_t)n : 0;
+}
+
+int ecoi_proc_channel_error(const eco_proc_watch *watch) {
+    return watch->channel_error;
+}
+
+bool ecoi_proc_channel_held(const eco_proc_watch *watch) {
+    struct pollfd fd = {.fd = watch->channel_fd, .events = POLLIN};
+    return watch->channel_fd >= 0 && poll(&fd, 1, 0) >= 0 &&
+           (fd.revents & (POLLHUP | POLLERR)) == 0;
 }
 
 void ecoi_proc_watch_close(eco_proc_watch *watch) {

@@ -47,6 +47,10 @@ ECO_NODISCARD eco_status ecoi_proc_start(eco_proc_watch *watch, const eco_proc_o
 uint32_t ecoi_proc_wait(eco_proc_watch *watch, int64_t until_ns, eco_proc_end *end);
 /* What stands in the channel now: bytes read, 0 when there is none. */
 size_t ecoi_proc_channel_read(eco_proc_watch *watch, char *out, size_t size);
+/* 0, or the errno that ended the reading: the channel is closed, and what was still in it is lost. */
+int ecoi_proc_channel_error(const eco_proc_watch *watch);
+/* Some process still has the channel open for writing: after ECO_PROC_ENDED, one that the child left behind. */
+bool ecoi_proc_channel_held(const eco_proc_watch *watch);
 /* 0, or the first stop signal this watch has seen; looks for a new one. */
 int ecoi_proc_interrupted(eco_proc_watch *watch);
 

@@ -90,6 +90,23 @@ altered baseline 'results.fp16_energy_per_token_mj' "edit '.results.fp16_energy_
 altered watts 'results.avg_power_watts' "edit '.results.avg_power_watts += 1'"
 altered speed 'results.throughput_tokens_per_s' "edit '.results.throughput_tokens_per_s += 1'"
 altered window 'windows\[0\].energy_j' "edit '.trials.arms[1].windows[0].energy_j -= 1'"
+# Uncertainty and explanation: one digit in each, and both values are told.
+for field in tick read sampling sensor_offset sensor_gain; do
+    altered "$field" "uncertainty.u_expanded.${field}_pct: printed [0-9.]*, re-derived [0-9.]*" \
+        "edit '.uncertainty.u_expanded.${field}_pct += 0.01'"
+done
+altered u_ratio 'uncertainty.u_expanded.ratio_pct: printed' "edit '.uncertainty.u_expanded.ratio_pct -= 0.01'"
+altered u_absolute 'uncertainty.u_expanded.absolute_pct: printed' "edit '.uncertainty.u_expanded.absolute_pct -= 0.01'"
+altered declared 'uncertainty.u_expanded.sensor_gain_pct: printed' "edit '.uncertainty.u_expanded.declared_gain_pct = 1'"
+altered bandwidth 'explain.read_bandwidth_gb_per_s: printed' "edit '.explain.read_bandwidth_gb_per_s += 1'"
+altered read_power 'explain.read_power_w: printed' "edit '.explain.read_power_w += 0.01'"
+altered read_energy 'explain.read_mj_per_gb: printed' "edit '.explain.read_mj_per_gb += 0.01'"
+altered bytes 'explain.arms\[1\].bytes_per_token: printed' "edit '.explain.arms[1].bytes_per_token += 1'"
+altered token_us 'explain.arms\[0\].token_us: printed' "edit '.explain.arms[0].token_us += 0.01'"
+altered roofline 'explain.arms\[1\].roofline_us: printed' "edit '.explain.arms[1].roofline_us += 0.01'"
+altered share 'explain.arms\[1\].bandwidth_share: printed' "edit '.explain.arms[1].bandwidth_share += 0.001'"
+altered bound 'explain.arms\[1\].bound: printed "no-bound", re-derived "' "edit '.explain.arms[1].bound = \"no-bound\"'"
+altered why 'explain.why: printed ".*", re-derived "' "edit '.explain.why |= sub(\"[0-9] %\"; \"x %\")'"
 altered basis 'results.basis' "edit '.results.basis = \"guessed\"'"
 altered schema 'results' "edit 'del(.results)'"
 altered type 'results.energy_per_token_mj' "edit '.results.energy_per_token_mj = \"low\"'"
@@ -102,6 +119,25 @@ altered relabelled 'NF4\|windows\|results' \
     "awk -F , -v OFS=, '\$7 == \"decode\" { \$7 = \"ramp\" } { print }' good/power_trace_nf4.csv \
         >\"\$copy/power_trace_nf4.csv\"; resign"
 
+# Every committed report of a real card follows from its traces, those by older commits too, which lack some fields; what
+# such a report has is held all the same.
+mapfile -t committed < <(find "${ECO_SOURCE_DIR:?}/data" -name energy.json | LC_ALL=C sort)
+[ "${#committed[@]}" -ge 8 ] || fail "no committed reports"
+run validate --recompute "${committed[@]}"
+is_status 0
+[ "$(grep -c ': valid, every headline number follows from the traces$' stdout)" = "${#committed[@]}" ] || fail "$(cat stdout)"
+for report in "${committed[@]}"; do
+    rm -rf older
+    mkdir older
+    cp "$(dirname "$report")"/power_trace_*.csv older
+    jq '.uncertainty.u_expanded.tick_pct += 0.002 | .explain.arms[0].roofline_us += 0.01
+        | .explain.why |= sub("reads 6"; "reads 5")' "$report" >older/energy.json
+    run validate --recompute older/energy.json
+    is_status 4
+    for finding in uncertainty.u_expanded.tick_pct 'explain.arms\[0\].roofline_us' explain.why; do
+        grep -q "^$finding: printed .*, re-derived " stdout || fail "$report: no finding on $finding: $(cat stdout)"
+    done
+done
 run validate --recompute --json good/energy.json headline/energy.json
 is_status 4
 jq -e 'length == 2 and .[0].valid and (.[1].valid | not) and (.[1].findings | test("results.energy_per_token_mj"))' stdout \

@@ -86,6 +86,7 @@ eco_meter *virtual_meter_new(void) {
     static const eco_meter_driver driver = {.name = "virtual",
                                             .source = ECO_SOURCE_SENSOR,
                                             .boundary = ECO_BOUNDARY_GPU,
+                                            .declared = {0.05, 5.0, "as meter nvml declares"},
                                             .describe = driver_describe,
                                             .read = driver_read,
                                             .close = driver_close};

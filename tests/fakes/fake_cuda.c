@@ -8,6 +8,8 @@
  * marked * may end in `.0` or `.1`, for one physical board.
  *
  *   cuda_order "0 1"   physical board at each CUDA ordinal; CUDA_VISIBLE_DEVICES is obeyed on top
+ *   mig off *, mig_uuid ""   with both, the board shows this one instance of itself: its UUID, and the MIG forms of
+ *                      CUDA_VISIBLE_DEVICES
  *   context_w 121 *    true power while a context is there and nothing runs
  *   step_us.fp16 800 *, step_us.nf4 700 *, step_us.read 1870 *   time of one graph: a token, a pass
  *   step_us.launch 2 * time of one kernel of the launch graph
@@ -88,23 +90,40 @@ static uint32_t n_boards(void) {
     return n >= 2 ? 2 : 1;
 }
 
-/* Ordinal or UUID prefix of one CUDA_VISIBLE_DEVICES entry among the ordered boards; -1 ends the
- * list. */
-static int visible_board(const char *entry, size_t length, const uint32_t *order, uint32_t n) {
-    if (length >= 4 && strncasecmp(entry, "GPU-", 4) == 0) {
-        for (uint32_t i = 0; i < n; i++) {
-            char uuid[48];
-            board_uuid(order[i], uuid);
-            if (length <= strlen(uuid) && strncasecmp(uuid, entry, length) == 0) {
-                return (int)order[i];
-            }
-        }
-        return -1;
+/* The UUID of the board's one MIG instance, "" when it is whole. */
+static const char *board_instance(uint32_t board) {
+    return strcmp(board_text(board, "mig", "off"), "on") == 0 ? board_text(board, "mig_uuid", "")
+                                                              : "";
+}
+
+/* Whether an entry (GPU-… or MIG-…, abbreviated or not; MIG-GPU-UUID/instance/instance) names the board. */
+static bool entry_names(const char *entry, size_t length, uint32_t board) {
+    char uuid[48];
+    board_uuid(board, uuid);
+    const char *instance = board_instance(board);
+    if (length > 8 && strncasecmp(entry, "MIG-GPU-", 8) == 0) {
+        return instance[0] != '\0' && length > 4 + strlen(uuid) && entry[4 + strlen(uuid)] == '/' &&
+               strncasecmp(entry + 4, uuid, strlen(uuid)) == 0;
     }
+    const char *own = strncasecmp(entry, "MIG-", 4) == 0 ? instance : uuid;
+    return length <= strlen(own) && strncasecmp(own, entry, length) == 0;
+}
+
+/* The board that one CUDA_VISIBLE_DEVICES entry names among the ordered ones; -1, which ends the list, for none and for
+ * an abbreviation of more than one. */
+static int visible_board(const char *entry, size_t length, const uint32_t *order, uint32_t n) {
     if (length == 1 && entry[0] >= '0' && entry[0] < '0' + (int)n) {
         return (int)order[entry[0] - '0'];
     }
-    return -1;
+    int found = -1;
+    uint32_t n_found = 0;
+    for (uint32_t i = 0; length > 4 && i < n; i++) {
+        if (entry_names(entry, length, order[i])) {
+            found = (int)order[i];
+            n_found++;
+        }
+    }
+    return n_found == 1 ? found : -1;
 }
 
 static void read_visible(void) {
@@ -251,7 +270,11 @@ int cuDeviceGetUuid_v2(unsigned char uuid[16], int device) {
         return E_DEVICE;
     }
     char text[48];
+    const char *instance = board_instance(visible[device]);
     board_uuid(visible[device], text);
+    if (instance[0] != '\0') {
+        (void)snprintf(text, sizeof text, "%s", instance);
+    }
     size_t n = 0;
     for (const char *c = text + 4; *c != '\0' && n < 32; c++) {
         if (*c == '-') {
@@ -470,6 +493,10 @@ int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
 
 int cuMemFreeHost(void *memory);
 int cuMemFreeHost(void *memory) {
+    /* As the driver does, and whatever the program was told before: no work still writes to what is given back. */
+    for (uint32_t board = 0; board < n_boards(); board++) {
+        fake_queue_wait(board, fake_queue_last(board));
+    }
     free(memory);
     FAKE_CALL_AFTER(0);
 }

@@ -33,7 +33,7 @@ struct board_config {
     bool counter_part, temp, power, power_zero, power_denied, instant_field, usage_average,
         energy_field;
     enum counter_kind counter;
-    double counter_s, counter_j;
+    double counter_s, counter_j, counter_base_j;
     double cost_energy_s, cost_power_s, cost_slow_s;
     double stall_every_s, stall_s;
     double fail_from_s, fail_for_s, fail_every_s, lost_s;
@@ -102,6 +102,7 @@ static void config_counter(const struct board *board, struct board_config *confi
     char word[32] = "";
     config->counter_s = 0.0;
     config->counter_j = 50.0;
+    config->counter_base_j = board_number(board, "counter_base_j", 0.0);
     (void)sscanf(text, "%31s %lf %lf", word, &config->counter_s, &config->counter_j);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(words[i].word, word) == 0) {
@@ -306,7 +307,7 @@ static double board_counter_at(struct board *board, double tick) {
     const struct board_config *config = &board->config;
     const double at_s = board_tick_s(board, tick);
     const double j = config->counter_part ? board_parts_j(board, tick) : board_true_j(board, at_s);
-    return config->gain * j + config->offset_w * (at_s - boards_start_s);
+    return config->counter_base_j + config->gain * j + config->offset_w * (at_s - boards_start_s);
 }
 
 static unsigned long long board_counter_mj(struct board *board, double t_s) {

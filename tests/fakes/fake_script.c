@@ -9,7 +9,7 @@
  * (physical board at each NVML index; "0 1"), name, driver, vbios, uuid (of a board) idle_bare_w
  * (78)              true power before the first event in the page update_ms (100), phase_ms (0) all
  * readings change at phase + k * update of CLOCK_MONOTONIC part_time "25/100" ("")       instant
- * power sees only the last 25 of each 100 ms; "" = the whole update period counter_part (no) yes:
+ * power sees only the last 25 of each 100 ms; "" = the whole update period counter_base_j (0) the counter before time zero, counter_part (no) yes:
  * the counter sums those sampled parts instead of the whole gain (1.0), offset_w (0)      of every
  * power and of the counter power (yes | no | zero | denied), instant_field (yes | no), power_usage
  * (average1s | instant) counter (clean | none | denied | frozen [S] | reset_at_s S | step_back_at_s

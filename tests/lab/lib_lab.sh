@@ -11,6 +11,13 @@ LAB_DIR=$(mktemp -d)
 LAB_FAILED=0
 # shellcheck disable=SC2064
 trap "rm -rf '$LAB_DIR'" EXIT
+# The script's lines of the table of scenarios (test_z_table.sh). The first names the program, so that lines of another
+# build do not count; what an earlier run of the script left is gone.
+LAB_ROWS=${ECO_LAB_RESULTS:+$ECO_LAB_RESULTS/$(basename "$0" .sh).rows}
+if [ -n "$LAB_ROWS" ]; then
+    mkdir -p "$ECO_LAB_RESULTS"
+    rm -f "$LAB_ROWS"
+fi
 cd "$LAB_DIR" || exit 1
 
 lab_fail() {
@@ -26,9 +33,13 @@ lab_done() {
 
 # lab_script FILE: the script from standard input. Steps of milliseconds, so that the eight graphs in flight carry the
 # load over a late host thread; the truth is FP16 1980 mJ, NF4 1144.5 mJ, ratio -42.197 %, unless the script says more.
+# LAB_SIDE_BY_SIDE set: several runs at once, so counter reads are cheap: busy reads of one would disturb the others.
 lab_script() {
     {
         printf '%s\n' 'step_us.fp16 4000' 'step_us.nf4 3500' 'power_w.fp16 495' 'power_w.nf4 327'
+        if [ -n "${LAB_SIDE_BY_SIDE:-}" ]; then
+            echo 'read_cost_energy_us 200'
+        fi
         cat
     } >"$1"
 }
@@ -150,6 +161,14 @@ lab_valid() {
     }
 }
 
+# lab_no_zero FOLDER: no physical quantity of the report is 0.
+lab_no_zero() {
+    local zeros
+    zeros=$(lab_get "$1" '[paths(type == "number" and . == 0) | map(tostring) | join(".")
+        | select(test("(_w|_j|_mj|_c|_mhz|joules|watts|tokens_per_s|_bytes|_hz_achieved)$"))] | join(" ")')
+    [ -z "$zeros" ] || lab_fail "$1: zeros: $zeros"
+}
+
 # lab_clean FOLDER: nothing half-written is left, and no report or trace holds a NaN or an infinity.
 lab_clean() {
     local found
@@ -158,4 +177,81 @@ lab_clean() {
     if grep -rniE '(^|[^a-z])(nan|inf|infinity)([^a-z]|$)' "$1" --include='*.json' --include='*.csv'; then
         lab_fail "$1: not a number in a file"
     fi
+}
+
+# ---- the table of scenarios ----
+
+# lab_row_add SCENARIO TRUE_MJ REPORTED_MJ HALF_MJ TRUE_PCT REPORTED_PCT HALF_PCT VERDICT
+lab_row_add() {
+    local IFS='|'
+    echo "row: $*"
+    [ -n "$LAB_ROWS" ] || return 0
+    [ -f "$LAB_ROWS" ] || sha256sum <"$ECOCOMPUTE" >"$LAB_ROWS"
+    printf '%s\n' "$*" >>"$LAB_ROWS"
+}
+
+# lab_row SCENARIO FOLDER FP16_MJ NF4_MJ [CODE...]: the report against the truth, by the uncertainty that the report itself
+# states: joules of both arms within u_expanded.absolute_pct, the change within ci95_repeat (where there is one) plus
+# u_expanded.ratio_pct. Its warnings must be CODE... and no others. A report that is outside counts as flagged only if one
+# of the codes invalidates it.
+lab_row() {
+    local scenario=$1 folder=$2 fp16=$3 nf4=$4 numbers verdict
+    shift 4
+    lab_codes "$folder" "$@"
+    numbers=$(jq -r --argjson a "$fp16" --argjson b "$nf4" '
+        def off($x; $y): ($x - $y) | fabs;
+        .results as $r | .uncertainty as $u | (($b / $a - 1) * 100) as $change
+        | ((($u.ci95_repeat.hi_pct // 0) - ($u.ci95_repeat.lo_pct // 0)) / 2
+            + $u.u_expanded.ratio_pct * (1 + $r.vs_fp16_energy_pct / 100)) as $half_pct
+        | ($u.u_expanded.absolute_pct / 100) as $part
+        | (off($r.fp16_energy_per_token_mj; $a) <= $part * $a and off($r.energy_per_token_mj; $b) <= $part * $b
+            and off($r.vs_fp16_energy_pct; $change) <= $half_pct) as $within
+        | [$b, $r.energy_per_token_mj, $part * $b, $change, $r.vs_fp16_energy_pct, $half_pct, $within,
+            (.warnings | map(select(.invalidates) | .code) | join(" "))] | map(tostring) | join("|")' "$folder/energy.json")
+    IFS='|' read -r -a numbers <<<"$numbers"
+    verdict=within
+    if [ "$#" -gt 0 ]; then
+        verdict="flagged $*"
+    fi
+    if [ "${numbers[6]:-}" != true ]; then
+        local code invalid=
+        for code in "$@"; do
+            [[ " ${numbers[7]:-} " != *" $code "* ]] || invalid=yes
+        done
+        if [ -n "$invalid" ]; then
+            verdict+=" (outside)"
+        else
+            verdict=OUTSIDE
+            lab_fail "$folder: outside its stated uncertainty: ${numbers[*]}"
+        fi
+    fi
+    lab_row_add "$scenario" "${numbers[@]:0:6}" "$verdict"
+}
+
+# lab_row_refused SCENARIO FOLDER STATUS TRUE_MJ CODE: no energy. CODE is a warning of the report, or - where there must be
+# no report at all.
+lab_row_refused() {
+    local scenario=$1 folder=$2 status=$3 known_mj=$4 code=$5 verdict
+    lab_status "$folder" "$status"
+    if [ "$code" = - ]; then
+        verdict="refused, exit $status"
+        [ -z "$(ls "$folder" 2>/dev/null)" ] || lab_fail "$folder: left over: $(ls "$folder")"
+        [ "$(grep -c '^ecocompute: ' "$folder.err")" -eq 1 ] || lab_fail "$folder: not one reason: $(cat "$folder.err")"
+    else
+        verdict="refused $code, exit $status"
+        lab_codes "$folder" "$code"
+        lab_is "$folder" '[.results.energy_per_token_mj, .results.vs_fp16_energy_pct, .results.basis] | map(tostring) | join(" ")' \
+            "null null unavailable"
+    fi
+    lab_row_add "$scenario" "$known_mj" - - - - - "$verdict"
+}
+
+# lab_codes FOLDER CODE...: the warnings are these, beside those that every short run on the stand-in libraries has.
+lab_codes() {
+    local folder=$1 got wanted
+    shift
+    got=$(lab_get "$folder" '.warnings[].code' |
+        grep -vxE 'driver_library_path|few_blocks|synthetic_weights|debug_build' | LC_ALL=C sort | tr '\n' ' ' || true)
+    wanted=$(printf '%s\n' "$@" | LC_ALL=C sort | tr '\n' ' ')
+    [ "${got% }" = "${wanted% }" ] || lab_fail "$folder: warnings '${got% }', expected '${wanted% }': $(jq -c '.warnings | map(.detail)' "$folder/energy.json")"
 }

@@ -13,6 +13,7 @@ lab_script clean.script </dev/null
 lab_measure clean.script clean --quick --blocks 3
 lab_energies clean 1980 1144.5 0.5
 lab_delta clean -42.197
+lab_row clean_counter clean 1980 1144.5
 
 while read -r ratio; do
     lab_within "window counter/integral" "$ratio" 1 0.02
@@ -45,6 +46,11 @@ lab_warns clean driver_library_path
 lab_is clean '.warnings[] | select(.code == "driver_library_path") | .detail | startswith("'"$(readlink -f "$FAKES")"'/lib")' true
 lab_warns clean few_blocks
 lab_warns clean synthetic_weights
+if [ "${ECO_TEST_BUILD:-release}" = release ]; then
+    lab_warns_not clean debug_build
+else
+    lab_warns clean debug_build
+fi
 for code in partial contended throttled counter_reset counter_integral_disagree no_energy_counter short_window \
     tokens_short sample_gap below_physical_floor mig_shared persistence_off; do
     lab_warns_not clean "$code"

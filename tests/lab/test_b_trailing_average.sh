@@ -17,6 +17,7 @@ lab_measure average.script average --quick --blocks 2
 lab_absolute average 1980 1144.5
 lab_energies average 1980 1144.5 0.5
 lab_delta average -42.197
+lab_row trailing_average average 1980 1144.5
 while read -r ratio; do
     lab_within "window counter/integral" "$ratio" 1 0.05
 done < <(lab_get average '.trials.arms[].windows[].counter_to_integral')

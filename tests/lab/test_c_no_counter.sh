@@ -13,6 +13,7 @@ S
 lab_measure none.script none --quick --blocks 2
 lab_absolute none 1980 1144.5
 lab_delta none -42.197
+lab_row no_counter none 1980 1144.5 no_energy_counter
 lab_is none .measurement.energy_source "integrated power"
 lab_is none .results.basis measured
 lab_is none '.meters.counter_to_integral' null

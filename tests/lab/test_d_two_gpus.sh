@@ -24,6 +24,7 @@ S
 lab_measure two.script first --quick --blocks 2
 lab_energies first 1500 900 0.5
 lab_delta first -40
+lab_row two_gpus_swapped first 1500 900
 lab_is first .system_under_test.gpu "NVIDIA L40S"
 lab_is first '.environment.idle_siblings | length' 1
 lab_is first '.environment.idle_siblings[0].name' "NVIDIA H200"

@@ -17,6 +17,7 @@ S
 lab_measure part.script part --quick --blocks 2
 lab_absolute part 1980 1144.5
 lab_delta part -42.197
+lab_row part_time_sensor part 1980 1144.5
 # The sensor's error is really in the joules: (495 * 1.04 - 4) W * 4000 us = 2043.2 mJ; (327 * 1.04 - 4) W * 3500 us =
 # 1176.3 mJ. Both are more than 2 % from the truth.
 lab_within "FP16 mJ/token as the sensor must show it" "$(lab_get part .results.fp16_energy_per_token_mj)" 2043.2 20

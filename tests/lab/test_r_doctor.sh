@@ -59,6 +59,7 @@ done <<'T'
 tenant|other_tenant_pid 4242\nother_tenant_name trainer|other_processes bad;
 persistence|persistence off|persistence warn;
 mig|mig on|mig bad;
+sliced|mig on\nmig_uuid MIG-5c89852c-d268-c3f3-1b07-005d5ae1dc3f|mig bad;
 ecc|ecc off|ecc warn;
 limit|power_limit_w 450|power_limit warn;
 heat|throttle 0x40|throttle bad;

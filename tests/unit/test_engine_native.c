@@ -61,6 +61,11 @@ static void test_probe(void **state) {
     assert_true(strlen(status.summary) > 0);
     assert_true(status.cpu_usable);
     assert_true(strlen(status.cuda_reason) > 0);
+    assert_true(status.cpu_formats[ECO_FORMAT_NF4]);
+    eco_engine_name(0, &status);
+    assert_string_equal(status.name, "native");
+    assert_true(status.cuda_formats[ECO_FORMAT_NF4]);
+    assert_string_equal(status.cuda_reason, ""); /* nothing was looked at */
     eco_engine_probe(1, &status);
     assert_string_equal(status.name, "");
     assert_false(status.cpu_usable);

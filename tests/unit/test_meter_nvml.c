@@ -199,6 +199,16 @@ static void test_mig_instance_leads_to_its_parent(void **state) {
         ASSERT_NEAR(info.device.mig_enabled.value, 1.0, 0.0);
         eco_meter_close(meter);
     }
+    /* As CUDA tells it: the instance's UUID behind "GPU-", and the card's address. */
+    static const char told[] = "GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f";
+    eco_meter *sliced = open_gpu(told, "0000:01:00.0");
+    eco_meter_info sliced_info;
+    eco_meter_describe(sliced, &sliced_info);
+    assert_string_equal(sliced_info.device.boundary.uuid, FAKE_UUID_1);
+    ASSERT_NEAR(sliced_info.device.mig_enabled.value, 1.0, 0.0);
+    eco_meter_close(sliced);
+    assert_int_equal(open_fails(told, "0000:00:00.0"), ECO_E_BOUNDARY_MISMATCH); /* a whole card */
+    assert_int_equal(open_fails(told, ""), ECO_E_BOUNDARY_MISMATCH);
     assert_int_equal(open_fails("MIG-00000000-0000-0000-0000-000000000000", ""),
                      ECO_E_BOUNDARY_MISMATCH);
     assert_says("MIG-00000000");

@@ -137,6 +137,9 @@ static void test_packages_only(void **state) {
                         "package-0 + package-1; inside: core; not counted: dram, psys");
     assert_string_equal(info.overridden, fake.root);
     assert_string_equal(info.measurement_source, "direct-rapl");
+    ASSERT_NEAR(info.declared.gain, 0.10, 1e-15);
+    ASSERT_NEAR(info.declared.offset_w, 2.0, 1e-15);
+    assert_non_null(strstr(info.declared.source, "assumed"));
     assert_null(info.power_field);
     assert_non_null(info.energy_field);
     assert_int_equal(info.device.boundary.kind, ECO_BOUNDARY_CPU_PACKAGE);
@@ -153,6 +156,55 @@ static void test_packages_only(void **state) {
         assert_int_equal(parts[i].counted, strncmp(parts[i].name, "package-", 8) == 0);
     }
     assert_true(counted_j > 140.0 && dram_j > 15.0 && dram_j < counted_j / 5.0);
+    eco_meter_close(meter);
+    fake_powercap_free(&fake);
+}
+
+static eco_meter_part part_named(eco_meter *meter, const char *name) {
+    eco_meter_part parts[8];
+    const size_t n = eco_meter_parts(meter, parts, 8);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(parts[i].name, name) == 0) {
+            return parts[i];
+        }
+    }
+    fail_msg("no part %s", name);
+    return parts[0];
+}
+
+/* A part whose counter cannot be read has no energy, not its last; one that was reset steps back by more than a host
+ * uses in a year, so that no difference across it looks like an energy. The other parts keep theirs. */
+static void test_parts_that_fail(void **state) {
+    (void)state;
+    static const char *const names[] = {"package-0", "dram"};
+    static const char *const files[] = {"sys/class/powercap/intel-rapl:0/energy_uj",
+                                        "sys/class/powercap/intel-rapl:0:1/energy_uj"};
+    fake_powercap fake;
+    fake_powercap_new(&fake);
+    add_server(&fake);
+    fake_powercap_run(&fake);
+    eco_meter *meter = open_rapl(&fake);
+    ASSERT_NEAR(counter_power_w(meter, 0.3), 150.0, 15.0);
+    atomic_store(&fake.stop, true);
+    (void)pthread_join(fake.thread, NULL);
+    fake.running = false;
+    for (size_t i = 0; i < 2; i++) {
+        eco_meter_sample sample;
+        eco_meter_read(meter, ECO_READ_ENERGY, &sample);
+        const double before_j = part_named(meter, names[i]).energy_j.value;
+        const double other_j = part_named(meter, "package-1").energy_j.value;
+        assert_true(before_j > 1.0 && other_j > 1.0);
+        fake_powercap_file(&fake, files[i], "no number\n");
+        eco_meter_read(meter, ECO_READ_ENERGY, &sample);
+        assert_int_equal(sample.energy_j.absence, i == 0 ? ECO_ABSENT_FAILED : ECO_PRESENT);
+        assert_int_equal(part_named(meter, names[i]).energy_j.absence, ECO_ABSENT_FAILED);
+        ASSERT_NEAR(part_named(meter, "package-1").energy_j.value, other_j, 1e-9);
+        fake_powercap_file(&fake, files[i], "5\n");
+        eco_meter_read(meter, ECO_READ_ENERGY, &sample);
+        const eco_meter_part after = part_named(meter, names[i]);
+        assert_int_equal(after.energy_j.absence, ECO_PRESENT);
+        ASSERT_NEAR(after.energy_j.value, before_j - 1e9, 1e-3);
+    }
     eco_meter_close(meter);
     fake_powercap_free(&fake);
 }
@@ -430,6 +482,7 @@ int main(void) {
         cmocka_unit_test(test_big_counters),
         cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_packages_only),
+        cmocka_unit_test(test_parts_that_fail),
         cmocka_unit_test(test_dies_and_missing_packages),
         cmocka_unit_test(test_window_through_wraps),
         cmocka_unit_test(test_unseen_wrap_steps_back),

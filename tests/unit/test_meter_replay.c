@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 
+#include "golden_files.h"
 #include "test_helpers.h"
 
 #include "ecocompute/meter.h"
@@ -91,9 +92,7 @@ static void test_plays_by_the_clock(void **state) {
 static void test_golden_trace(void **state) {
     (void)state;
     char golden[512];
-    const char *source = getenv("ECO_SOURCE_DIR");
-    assert_non_null(source);
-    (void)snprintf(golden, sizeof golden, "%s/tests/golden/power_trace_FP16.csv", source);
+    golden_path("power_trace_FP16.csv", golden, sizeof golden);
     eco_meter *meter = NULL;
     ASSERT_OK(open_replay(golden, ECO_BOUNDARY_HOST, &meter), &error);
     eco_meter_info info;
@@ -101,9 +100,11 @@ static void test_golden_trace(void **state) {
     eco_meter_describe(meter, &info);
     assert_non_null(info.power_field);
     assert_non_null(info.energy_field);
-    assert_string_equal(info.device.name, "a trace of 392 rows");
+    assert_string_equal(info.device.name, "a trace of 403 rows");
     eco_meter_read(meter, ECO_READ_POWER, &sample);
-    ASSERT_NEAR(sample.power_w.value, 95.2, 1.0);
+    assert_int_equal(sample.power_w.absence, ECO_ABSENT_NOT_READ); /* its first row is an edge */
+    eco_meter_read(meter, ECO_READ_ENERGY, &sample);
+    ASSERT_NEAR(sample.energy_j.value, 80000.0, 1e-9);
     eco_meter_close(meter);
     eco_meter_status status;
     const eco_meter_config config = {.replay_path = golden,
@@ -113,7 +114,7 @@ static void test_golden_trace(void **state) {
         if (strcmp(status.name, "replay") == 0) {
             assert_true(status.usable);
             assert_int_equal(status.boundary, ECO_BOUNDARY_HOST);
-            assert_non_null(strstr(status.reason, "392 rows"));
+            assert_non_null(strstr(status.reason, "403 rows"));
             assert_non_null(strstr(status.reason, "called replayed"));
         }
     }

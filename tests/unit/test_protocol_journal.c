@@ -5,6 +5,7 @@
  */
 #include "core/alloc.h"
 #include "protocol/journal.h"
+#include "protocol_fixture.h"
 #include "sys/file.h"
 #include "test_helpers.h"
 
@@ -16,21 +17,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static char home[64];
-
-static int enter(void **state) {
-    (void)state;
-    (void)snprintf(home, sizeof home, "/tmp/eco-journal-XXXXXX");
-    return mkdtemp(home) != NULL && chdir(home) == 0 ? 0 : -1;
-}
-
-static int leave(void **state) {
-    (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", home);
-    return chdir("/") == 0 && system(command) == 0 ? 0 : -1; // NOLINT(cert-env33-c)
-}
 
 /* {"record": "x", "value": n, "text": …} */
 static eco_status append(eco_journal *journal, int64_t value, const char *text, eco_error *err) {
@@ -379,15 +365,15 @@ static void taken_away(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(read_back, enter, leave),
-        cmocka_unit_test_setup_teardown(cut_at_every_byte, enter, leave),
-        cmocka_unit_test_setup_teardown(every_byte_changed, enter, leave),
-        cmocka_unit_test_setup_teardown(chain, enter, leave),
-        cmocka_unit_test_setup_teardown(bad_frames, enter, leave),
-        cmocka_unit_test_setup_teardown(not_a_journal, enter, leave),
-        cmocka_unit_test_setup_teardown(goes_on_behind_the_good_part, enter, leave),
-        cmocka_unit_test_setup_teardown(one_holder, enter, leave),
-        cmocka_unit_test_setup_teardown(taken_away, enter, leave),
+        cmocka_unit_test_setup_teardown(read_back, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(cut_at_every_byte, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(every_byte_changed, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(chain, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(bad_frames, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(not_a_journal, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(goes_on_behind_the_good_part, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(one_holder, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(taken_away, fixture_enter, fixture_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

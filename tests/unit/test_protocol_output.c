@@ -3,7 +3,7 @@
  * The folder of a run: named without touching anything, shown to be writable, linked as the latest, removed when nothing
  * came of the run; a folder that holds a report is refused.
  */
-#include "ecocompute/plan.h"
+#include "protocol_fixture.h"
 #include "test_helpers.h"
 
 #include <fcntl.h>
@@ -12,21 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static char home[64];
-
-static int enter(void **state) {
-    (void)state;
-    (void)snprintf(home, sizeof home, "/tmp/eco-output-XXXXXX");
-    return mkdtemp(home) != NULL && chdir(home) == 0 ? 0 : -1;
-}
-
-static int leave(void **state) {
-    (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", home);
-    return chdir("/") == 0 && system(command) == 0 ? 0 : -1; // NOLINT(cert-env33-c)
-}
 
 static bool exists(const char *path) {
     struct stat status;
@@ -165,11 +150,11 @@ static void found_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(own_folder, enter, leave),
-        cmocka_unit_test_setup_teardown(abandoned, enter, leave),
-        cmocka_unit_test_setup_teardown(refused_when_used, enter, leave),
-        cmocka_unit_test_setup_teardown(found_again, enter, leave),
-        cmocka_unit_test_setup_teardown(unusable, enter, leave),
+        cmocka_unit_test_setup_teardown(own_folder, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(abandoned, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(refused_when_used, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(found_again, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(unusable, fixture_enter, fixture_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,33 +3,16 @@
  * The plan: orders are balanced and repeatable for every number of arms and blocks, impossible plans are refused with
  * the option named, the promised time is the sum of its parts.
  */
-#include "ecocompute/plan.h"
+#include "protocol_fixture.h"
 #include "test_helpers.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static eco_plan usual(void) {
-    return (eco_plan){.shape = eco_model_find("TinyLlama-1.1B"),
-                      .arms = {ECO_FORMAT_FP16, ECO_FORMAT_NF4},
-                      .n_arms = 2,
-                      .head = ECO_FORMAT_FP16,
-                      .engine = {.name = "native", .device = "cpu"},
-                      .batch = 1,
-                      .n_prompt = 128,
-                      .n_tokens = 256,
-                      .seed = 1,
-                      .order_seed = 1,
-                      .shuffle = true,
-                      .n_blocks = 5,
-                      .window_s = 5.0,
-                      .window_ticks_min = 50.0,
-                      .ramp_s = 1.2,
-                      .burn_in_s = 1.5,
-                      .cooldown_max_s = 5.0,
-                      .margin_pct = 3.0,
-                      .extra_windows = true,
-                      .output_dir = "out"};
+    eco_plan plan = fixture_plan();
+    plan.engine.device = "cpu";
+    return plan;
 }
 
 /* Each block holds every arm once; each arm stands in each place equally often, to within one. */

@@ -6,6 +6,7 @@
 #include "core/alloc.h"
 #include "core/str.h"
 #include "protocol/session.h"
+#include "protocol_fixture.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "test_helpers.h"
@@ -17,43 +18,13 @@
 
 enum { N_BLOCKS = 3, ROWS_A_WINDOW = 6 };
 
-static char home[64];
-
-static int enter(void **state) {
-    (void)state;
-    (void)snprintf(home, sizeof home, "/tmp/eco-resume-XXXXXX");
-    return mkdtemp(home) != NULL && chdir(home) == 0 ? 0 : -1;
-}
-
-static int leave(void **state) {
-    (void)state;
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", home);
-    return chdir("/") == 0 && system(command) == 0 ? 0 : -1; // NOLINT(cert-env33-c)
-}
-
 static eco_plan usual(const char *folder) {
-    return (eco_plan){.shape = eco_model_find("TinyLlama-1.1B"),
-                      .arms = {ECO_FORMAT_FP16, ECO_FORMAT_NF4},
-                      .n_arms = 2,
-                      .head = ECO_FORMAT_FP16,
-                      .engine = {.name = "native", .device = "cuda"},
-                      .batch = 1,
-                      .n_prompt = 128,
-                      .n_tokens = 256,
-                      .seed = 1,
-                      .order_seed = UINT64_MAX - 1,
-                      .shuffle = true,
-                      .n_blocks = N_BLOCKS,
-                      .window_s = 5.0,
-                      .window_ticks_min = 50.0,
-                      .ramp_s = 1.2,
-                      .burn_in_s = 1.5,
-                      .cooldown_max_s = 5.0,
-                      .margin_pct = 3.0,
-                      .extra_windows = true,
-                      .output_dir = folder,
-                      .run_id = "20260101T000000Z-abcdef"};
+    eco_plan plan = fixture_plan();
+    plan.order_seed = UINT64_MAX - 1;
+    plan.n_blocks = N_BLOCKS;
+    plan.output_dir = folder;
+    plan.run_id = "20260101T000000Z-abcdef";
+    return plan;
 }
 
 /* A session that looks like one on a card; nothing is open in it. */
@@ -142,14 +113,14 @@ static eco_session *stopped_run(const eco_plan *plan, uint32_t n_blocks) {
     ASSERT_OK(ecoi_folder_make(plan->output_dir, &err), &err);
     ASSERT_OK(ecoi_resume_begin(session, &err), &err);
     ASSERT_OK(ecoi_resume_device(session, &err), &err);
-    session->origin_ns = ecoi_now_ns() - INT64_C(1000000000000);
+    session->origin_ns = ecoi_now_ns() - INT64_C(200000000000);
     ASSERT_OK(ecoi_journal_plan(session, &err), &err);
     session->sensor = (eco_sensor){.counter_period_s = eco_reading_of(0.1),
                                    .power_rise_s = eco_reading_absent(ECO_ABSENT_FAILED),
                                    .idle_bare_w = eco_reading_of(78.5),
                                    .counter_cost_s = eco_reading_absent(ECO_ABSENT_UNSUPPORTED),
                                    .seconds = 1.7};
-    session->ceilings = (eco_ceilings){4.1e12, 512.25, 1.3e-10, 2.5e-6, 8.5e14, 1.6e15};
+    session->ceilings = (eco_ceilings){4.1e12, 512.25, 1.3e-10, 2.5e-6, 8.2e9, 8.5e14, 1.6e15};
     session->idle_temp_c = eco_reading_of(33.5);
     session->idle_settled = true;
     add_rows(session, 0, 0, ECO_PHASE_PROBE, 1.0);
@@ -203,6 +174,7 @@ static void same_session(const eco_session *a, const eco_session *b) {
     assert_int_equal(a->origin_ns, b->origin_ns);
     ASSERT_NEAR(a->ceilings.read_j_per_byte, b->ceilings.read_j_per_byte, 0.0);
     ASSERT_NEAR(a->ceilings.launch_s, b->ceilings.launch_s, 0.0);
+    ASSERT_NEAR(a->ceilings.read_unit_bytes, b->ceilings.read_unit_bytes, 0.0);
     ASSERT_NEAR(a->ceilings.matrix_fp16_ops_per_s, b->ceilings.matrix_fp16_ops_per_s, 0.0);
     ASSERT_NEAR(a->ceilings.matrix_int8_ops_per_s, b->ceilings.matrix_int8_ops_per_s, 0.0);
     same_reading(a->idle_temp_c, b->idle_temp_c);
@@ -558,13 +530,13 @@ static void fresh_and_empty(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(comes_back, enter, leave),
-        cmocka_unit_test_setup_teardown(totals, enter, leave),
-        cmocka_unit_test_setup_teardown(differing_plans, enter, leave),
-        cmocka_unit_test_setup_teardown(other_machine, enter, leave),
-        cmocka_unit_test_setup_teardown(records_that_do_not_belong, enter, leave),
-        cmocka_unit_test_setup_teardown(other_formats, enter, leave),
-        cmocka_unit_test_setup_teardown(fresh_and_empty, enter, leave),
+        cmocka_unit_test_setup_teardown(comes_back, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(totals, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(differing_plans, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(other_machine, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(records_that_do_not_belong, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(other_formats, fixture_enter, fixture_leave),
+        cmocka_unit_test_setup_teardown(fresh_and_empty, fixture_enter, fixture_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

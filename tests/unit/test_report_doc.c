@@ -5,6 +5,7 @@
  */
 #include "core/rng.h"
 #include "ecocompute/report.h"
+#include "golden_files.h"
 #include "test_helpers.h"
 
 #include <stdio.h>
@@ -230,24 +231,9 @@ static void test_read_refused(void **state) {
 
 /* ---- Golden files ----------------------------------------------------------------------------- */
 
-static char *load(const char *file, size_t *length) {
-    const char *const root = getenv("ECO_SOURCE_DIR");
-    char path[1024];
-    snprintf(path, sizeof path, "%s/tests/golden/%s", root != NULL ? root : ".", file);
-    FILE *const in = fopen(path, "rb");
-    if (in == NULL) {
-        print_error("%s: cannot be opened; set ECO_SOURCE_DIR to the source folder\n", path);
-        fail();
-    }
-    char *const text = calloc(1, 1 << 20);
-    *length = fread(text, 1, (1 << 20) - 1, in);
-    fclose(in);
-    return text;
-}
-
 static void expect_golden(const char *from, const char *to) {
     size_t n_from = 0, n_to = 0;
-    char *const input = load(from, &n_from), *const expected = load(to, &n_to);
+    char *const input = golden_load(from, &n_from), *const expected = golden_load(to, &n_to);
     eco_report *report = NULL;
     eco_error err = {0};
     ASSERT_OK(eco_report_read(input, n_from, from, &report, &err), &err);
@@ -329,7 +315,7 @@ static void test_damaged_reports(void **state) {
     (void)state;
     enum { N_REPORTS = 20000 };
     size_t length = 0;
-    char *const valid = load("energy_1_3_ours.json", &length);
+    char *const valid = golden_load("energy_1_3_ours.json", &length);
     uint64_t seed = 20240229;
     uint32_t n_read = 0, n_findings = 0;
     for (uint32_t i = 0; i < N_REPORTS; i++) {

@@ -5,6 +5,7 @@
  */
 #include "core/alloc.h"
 #include "ecocompute/report.h"
+#include "golden_files.h"
 #include "test_helpers.h"
 
 #include <stdio.h>
@@ -17,30 +18,15 @@ typedef struct fixture {
     eco_trace_text traces[2];
 } fixture;
 
-static char *load(const char *file, size_t *length) {
-    const char *const root = getenv("ECO_SOURCE_DIR");
-    char path[1024];
-    snprintf(path, sizeof path, "%s/tests/golden/%s", root != NULL ? root : ".", file);
-    FILE *const in = fopen(path, "rb");
-    if (in == NULL) {
-        print_error("%s: cannot be opened; set ECO_SOURCE_DIR to the source folder\n", path);
-        fail();
-    }
-    char *const text = calloc(1, 1 << 20);
-    *length = fread(text, 1, (1 << 20) - 1, in);
-    fclose(in);
-    return text;
-}
-
 static fixture open_fixture(void) {
     static const char *const files[] = {"power_trace_FP16.csv", "power_trace_NF4.csv"};
     fixture f = {0};
     size_t length = 0;
     eco_error err = {0};
-    f.texts[2] = load("energy_1_3_ours.json", &length);
+    f.texts[2] = golden_load("energy_1_3_ours.json", &length);
     ASSERT_OK(eco_report_read(f.texts[2], length, "energy.json", &f.report, &err), &err);
     for (size_t i = 0; i < 2; i++) {
-        f.texts[i] = load(files[i], &length);
+        f.texts[i] = golden_load(files[i], &length);
         f.traces[i] = (eco_trace_text){.file = files[i], .text = f.texts[i], .length = length};
     }
     return f;
@@ -135,6 +121,27 @@ static const struct {
     {ECO_FIELD_PA_LOG, 6, {3, 0}, "trials.pairs[3].log_ratio: printed "},
     {ECO_FIELD_MT_RATIO, 5, {0, 0}, "meters.counter_to_integral: printed "},
     {ECO_FIELD_AR_NET_MJ, 2, {1, 0}, "trials.arms[1].above_idle_mj: printed "},
+    {ECO_FIELD_UX_PCT, 4, {0, 0}, "uncertainty.u_expanded.ratio_pct: printed "},
+    {ECO_FIELD_UX_ABS_PCT, 4, {0, 0}, "uncertainty.u_expanded.absolute_pct: printed "},
+    {ECO_FIELD_UX_TICK, 4, {0, 0}, "uncertainty.u_expanded.tick_pct: printed "},
+    {ECO_FIELD_UX_READ, 4, {0, 0}, "uncertainty.u_expanded.read_pct: printed "},
+    {ECO_FIELD_UX_DRIFT, 4, {0, 0}, "uncertainty.u_expanded.drift_pct: printed "},
+    {ECO_FIELD_UX_INTEGRAL, 4, {0, 0}, "uncertainty.u_expanded.counter_integral_pct: printed "},
+    {ECO_FIELD_UX_SAMPLING, 4, {0, 0}, "uncertainty.u_expanded.sampling_pct: printed "},
+    {ECO_FIELD_UX_OFFSET, 4, {0, 0}, "uncertainty.u_expanded.sensor_offset_pct: printed "},
+    {ECO_FIELD_UX_GAIN, 4, {0, 0}, "uncertainty.u_expanded.sensor_gain_pct: printed "},
+    {ECO_FIELD_EX_BW, 3, {0, 0}, "explain.read_bandwidth_gb_per_s: printed "},
+    {ECO_FIELD_EX_BW_W, 3, {0, 0}, "explain.read_power_w: printed "},
+    {ECO_FIELD_EX_MJ_GB, 3, {0, 0}, "explain.read_mj_per_gb: printed "},
+    {ECO_FIELD_EA_BYTES, 0, {1, 0}, "explain.arms[1].bytes_per_token: printed "},
+    {ECO_FIELD_EA_TOKEN_US, 3, {1, 0}, "explain.arms[1].token_us: printed "},
+    {ECO_FIELD_EA_ROOF_US, 3, {0, 0}, "explain.arms[0].roofline_us: printed "},
+    {ECO_FIELD_EA_ROOF_MJ, 3, {1, 0}, "explain.arms[1].roofline_mj: printed "},
+    {ECO_FIELD_EA_BW_SHARE, 4, {1, 0}, "explain.arms[1].bandwidth_share: printed "},
+    {ECO_FIELD_EA_LAUNCH_SHARE, 4, {0, 0}, "explain.arms[0].launch_share: printed "},
+    {ECO_FIELD_EA_FLOPS, 0, {0, 0}, "explain.arms[0].flops_per_token: printed "},
+    {ECO_FIELD_EA_COMPUTE_SHARE, 4, {1, 0}, "explain.arms[1].compute_share: printed "},
+    {ECO_FIELD_EA_ENERGY_FACTOR, 3, {1, 0}, "explain.arms[1].energy_over_roofline: printed "},
 };
 
 /* One number at a time is moved by two units of its last decimal, up and down. */
@@ -217,6 +224,104 @@ static void test_counts_and_names(void **state) {
     eco_report_set_string(f.report, ECO_FIELD_AR_ROLE, ECO_AT1(0), "x");
     eco_report_set_string(f.report, ECO_FIELD_AR_ROLE, ECO_AT1(1), "x");
     expect_one(&f, "trials.arms: no arm has the role under_test or baseline");
+    close_fixture(&f);
+}
+
+/* What the derivation of a term or a roofline reads cannot be moved without its results. */
+static void test_inputs_of_terms(void **state) {
+    (void)state;
+    static const struct {
+        eco_field field;
+        double value;
+        const char *found;
+    } rows[] = {
+        {ECO_FIELD_UX_DECLARED_GAIN, 4.0, "u_expanded.sensor_gain_pct: printed 2.8868, re-derived"},
+        {ECO_FIELD_UX_DECLARED_OFFSET, 4.0, "u_expanded.sensor_offset_pct: printed 0.154, re-"},
+        {ECO_FIELD_TR_ARMS, 3, "u_expanded.drift_pct: printed 0.0026, re-derived"},
+        {ECO_FIELD_WI_UT, 0.0031, "u_expanded.tick_pct: printed 0.0871, re-derived"},
+        {ECO_FIELD_EX_UNIT_BYTES, 2147483649.0 * 1.01, "read_bandwidth_gb_per_s: printed 599.725"},
+        {ECO_FIELD_EX_LAUNCH_US, 15.26, "explain.arms[1].launch_share: printed 0.5584, re-derived"},
+        {ECO_FIELD_EX_FP16, 12.345 * 1.02,
+         "explain.arms[1].compute_share: printed 0.0405, re-derived 0.0396"},
+        {ECO_FIELD_EX_FP16, 0.5,
+         "explain.arms[1].bound: printed \"launch-bound\", re-derived \"compute-bound\"\n"},
+        {ECO_FIELD_WL_PROMPT, 127,
+         "explain.arms[0].bytes_per_token: printed 2074818560, re-derived"},
+        {ECO_FIELD_WL_PROMPT, 127,
+         "explain.arms[0].flops_per_token: printed 2115158016, re-derived"},
+        /* Four in step share every weight and norm, not the cache and the row of the embedding. */
+        {ECO_FIELD_WL_BATCH, 4,
+         "explain.arms[0].bytes_per_token: printed 2074818560, re-derived 523049984"},
+        {ECO_FIELD_WL_BATCH, 4, "explain.arms[1].launch_share: printed 0.5584, re-derived 0.1396"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fixture f = open_fixture();
+        if (eco_field_at(rows[i].field)->type == ECO_TYPE_INTEGER) {
+            eco_report_set_integer(f.report, rows[i].field, ECO_TOP, (int64_t)rows[i].value);
+        } else {
+            for (uint32_t block = 0; block < 5; block++) { /* of arm NF4, where it is per window */
+                eco_report_set_number(f.report, rows[i].field, ECO_AT2(1, block), rows[i].value);
+            }
+        }
+        expect_among(&f, rows[i].found);
+        close_fixture(&f);
+    }
+    fixture f = open_fixture(); /* places swapped in one block: the order leaves more over */
+    eco_report_set_integer(f.report, ECO_FIELD_WI_ORDER, ECO_AT2(1, 1), 2);
+    expect_among(&f, "u_expanded.drift_pct: printed 0.0026, re-derived");
+    close_fixture(&f);
+    f = open_fixture();
+    eco_report_add_string(f.report, ECO_FIELD_WI_THROTTLE, ECO_AT2(1, 3), "thermal");
+    expect_among(&f, "explain.arms[1].bound: printed \"launch-bound\", re-derived \"throttled\"\n");
+    close_fixture(&f);
+}
+
+/* Products of INT8 activations have a ceiling of their own. */
+static void test_matrix_rate_by_format(void **state) {
+    (void)state;
+    fixture f = open_fixture();
+    eco_report_set_number(f.report, ECO_FIELD_EX_INT8, ECO_TOP, 1.0); /* of no arm of these */
+    eco_findings findings;
+    assert_int_equal(recompute(&f, &findings), 0);
+    eco_findings_free(&findings);
+    close_fixture(&f);
+    f = open_fixture();
+    eco_report_set_string(f.report, ECO_FIELD_AR_PRECISION, ECO_AT1(1), "INT8");
+    eco_report_set_string(f.report, ECO_FIELD_PF_PRECISION, ECO_AT1(0), "INT8");
+    expect_among(&f, "explain.arms[1].compute_share: printed 0.0405, re-derived 0.0203");
+    close_fixture(&f);
+    f = open_fixture();
+    eco_report_set_null(f.report, ECO_FIELD_EX_FP16, ECO_TOP);
+    expect_among(&f, "explain.arms[0].compute_share: printed a number, the trace has none\n");
+    close_fixture(&f);
+}
+
+static void test_explain_texts(void **state) {
+    (void)state;
+    fixture f = open_fixture();
+    eco_report_set_string(f.report, ECO_FIELD_EA_BOUND, ECO_AT1(0), "launch-bound");
+    expect_one(&f,
+               "explain.arms[0].bound: printed \"launch-bound\", re-derived \"bandwidth-bound\"");
+    close_fixture(&f);
+    f = open_fixture();
+    eco_report_set_string(f.report, ECO_FIELD_EA_PRECISION, ECO_AT1(0), "NF4");
+    expect_one(&f, "explain.arms[0].precision: is not that of trials.arms[0]\n");
+    close_fixture(&f);
+    f = open_fixture();
+    const char *why = NULL;
+    assert_true(eco_report_string(f.report, ECO_FIELD_EX_WHY, ECO_TOP, &why));
+    char other[512];
+    assert_true(strlen(why) < sizeof other);
+    memcpy(other, why, strlen(why) + 1);
+    char *const digit = strstr(other, "27 % of it");
+    assert_non_null(digit);
+    digit[1] = '8';
+    eco_report_set_string(f.report, ECO_FIELD_EX_WHY, ECO_TOP, other);
+    expect_one(&f, "explain.why: printed \"4 is launch-bound (28 % of it).\", re-derived \"");
+    close_fixture(&f);
+    f = open_fixture();
+    eco_report_set_string(f.report, ECO_FIELD_EX_ADVICE, ECO_TOP, "NF4 is fine.");
+    expect_one(&f, "explain.advice: printed \"NF4 is fine.\", re-derived \"NF4 spends its time");
     close_fixture(&f);
 }
 
@@ -356,6 +461,9 @@ int main(void) {
         cmocka_unit_test(test_agrees),
         cmocka_unit_test(test_each_number_is_watched),
         cmocka_unit_test(test_counts_and_names),
+        cmocka_unit_test(test_inputs_of_terms),
+        cmocka_unit_test(test_matrix_rate_by_format),
+        cmocka_unit_test(test_explain_texts),
         cmocka_unit_test(test_structure),
         cmocka_unit_test(test_traces_missing_or_damaged),
         cmocka_unit_test(test_nothing_to_do),

@@ -4,6 +4,7 @@
  * held only against what they promise.
  */
 #include "ecocompute/report.h"
+#include "golden_files.h"
 #include "test_helpers.h"
 
 #include <stdio.h>
@@ -89,15 +90,10 @@ static void test_names_and_ranges(void **state) {
 
 /* The golden report of ours, with one thing broken at a time. */
 static void expect_ours(const char *from, const char *to, const char *lines) {
-    const char *const root = getenv("ECO_SOURCE_DIR");
-    char path[1024];
-    snprintf(path, sizeof path, "%s/tests/golden/energy_1_3_ours.json", root != NULL ? root : ".");
-    FILE *const in = fopen(path, "rb");
-    assert_non_null(in);
-    char *const text = calloc(1, 1 << 16), *const changed = calloc(1, 1 << 16);
-    const size_t length = fread(text, 1, (1 << 16) - 1, in);
-    fclose(in);
-    assert_true(length > 0);
+    size_t length = 0;
+    char *const text = golden_load("energy_1_3_ours.json", &length);
+    char *const changed = calloc(1, length + strlen(to) + 1);
+    assert_non_null(changed);
     const char *const at = strstr(text, from);
     assert_non_null(at);
     memcpy(changed, text, (size_t)(at - text));

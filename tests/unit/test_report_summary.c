@@ -127,8 +127,24 @@ static void time_only(void **state) {
     eco_report_free(r);
 }
 
+/* FIELD C3 74: which tokens the joules are divided by is said beside them. */
+static void test_field_c3_74_token_is_named(void **state) {
+    (void)state;
+    eco_report *r = start();
+    eco_report_set_integer(r, ECO_FIELD_WL_PROMPT, ECO_TOP, 128);
+    eco_report_set_integer(r, ECO_FIELD_WL_TOKENS, ECO_TOP, 256);
+    eco_text text = {0};
+    eco_report_summarise(r, &text);
+    assert_false(text.failed);
+    assert_non_null(strstr(text.data, "batch 16, 128 prompt + 256 generated tokens (mJ per "
+                                      "generated token), the counter\n"));
+    eco_text_free(&text);
+    eco_report_free(r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(measured_pair), cmocka_unit_test(one_block),
-                                       cmocka_unit_test(one_arm), cmocka_unit_test(time_only)};
+                                       cmocka_unit_test(one_arm), cmocka_unit_test(time_only),
+                                       cmocka_unit_test(test_field_c3_74_token_is_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

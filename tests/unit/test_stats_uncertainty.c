@@ -27,7 +27,9 @@ static eco_uncertainty_input usual(void) {
                                    .power_baseline_w = 400.0,
                                    .counter_integral_arm = 1.0,
                                    .counter_integral_baseline = 1.0,
-                                   .has_counter = true};
+                                   .has_counter = true,
+                                   .sensor_gain = 0.05,
+                                   .sensor_offset_w = 5.0};
 }
 
 /* Standard deviation of the mean log-ratio when each of a window's two instants is off by up to ±h. */
@@ -220,6 +222,12 @@ static void sensor_terms(void **state) {
     ASSERT_NEAR_REL(u.expanded_ratio, 2.0 * u.sensor_offset, 1e-9);
     input.power_arm_w = 495.0;
     ASSERT_NEAR(eco_uncertainty_of(&input).sensor_offset, 0.0, 1e-15); /* equal powers: cancels */
+    /* Another meter declares other figures. */
+    input.sensor_gain = 0.10;
+    input.sensor_offset_w = 2.0;
+    const eco_uncertainty other = eco_uncertainty_of(&input);
+    ASSERT_NEAR(other.sensor_gain, 0.10 / sqrt(3.0), 1e-15);
+    ASSERT_NEAR_REL(other.expanded_absolute, 2.0 * hypot(0.10, 2.0 / 495.0) / sqrt(3.0), 1e-9);
 }
 
 static void counter_against_integral(void **state) {
