@@ -20,7 +20,7 @@ for file in "$@"; do
     file=$(realpath "$file")
     name=$(basename "$file" .c)
     case $name in
-    batch* | rates | stream) cpu=sm_80 ;;
+    batch* | probe | rates | stream) cpu=sm_80 ;;
     *) cpu=sm_70 ;;
     esac
     (cd "$root" && "$clang" -cc1 -triple nvptx64-nvidia-cuda -target-cpu "$cpu" -target-feature +ptx70 -O2 -std=c2x \

@@ -13,6 +13,8 @@
 #include "kernels/ptx.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 enum {
     ALIGN_BYTES = 256,
@@ -24,6 +26,7 @@ enum {
     ATTENTION_BLOCKS = 528, /* wanted: four for each multiprocessor of the largest cards */
     ROPE_BLOCK = 64,
     JOIN_BLOCK = 128,
+    REGISTERS_OF_TWO = 128,
     SHARED_RESERVE_BYTES = 1024 /* static shared memory of the products */
 };
 
@@ -69,7 +72,7 @@ cuda_batch_memory ecoi_cuda_batch_plan(const eco_workload *workload, uint64_t *n
     memory.codes = carve_input(next, larger(larger(n_query, shape->d_model), shape->d_ff));
     memory.scales = carve(next, 4ull * BATCH_MAX);
     memory.logits = carve(next, 4ull * workload->batch * shape->n_vocab);
-    memory.part = carve(next, 4ull * 2 * CUDA_BATCH_GRID_MAX * TILE_ROWS_WIDE * BATCH_MAX);
+    memory.part = carve(next, 4ull * 2 * CUDA_BATCH_SM_MAX * TILE_ROWS_WIDE * BATCH_MAX);
     memory.arrived = carve(next, 4ull * memory.n_arrived);
     uint64_t n_parts = 0;
     for (uint32_t n = 1; n <= BATCH_MAX; n++) {
@@ -112,35 +115,39 @@ static int gemm_format(eco_format format) {
     return -1;
 }
 
-/* How a product is laid over the device; n_stages below 2: it is not. */
-typedef struct batch_layout {
-    uint32_t tile_rows, columns, n_stages, shared_bytes;
-} batch_layout;
-
-static batch_layout layout_with(const cuda_device *device, uint32_t format, uint32_t tile_rows,
-                                uint32_t columns, uint32_t n_pad) {
+static cuda_batch_layout layout_with(const cuda_device *device, uint32_t format, uint32_t tile_rows,
+                                     uint32_t columns, uint32_t n_pad) {
+    /* Few rows need few registers: two blocks a multiprocessor then. */
+    const uint32_t n_blocks = n_pad < BATCH_MAX ? 2 : 1;
+    const uint32_t have = n_blocks == 1 ? device->batch.shared_bytes
+                                        : device->batch.shared_bytes / 2 - SHARED_RESERVE_BYTES;
     const uint32_t fixed = batch_fixed_bytes(format, tile_rows, n_pad);
     const uint32_t each = batch_stage_bytes(format, columns, tile_rows, n_pad);
-    const uint32_t have = device->batch.shared_bytes;
     const uint32_t most = have > fixed ? (have - fixed) / each : 0;
     const uint32_t n = most >= STAGES_MAX ? STAGES_MAX
                        : most == 5        ? 4
                                           : most; /* as copy_wait has */
-    return (batch_layout){tile_rows, columns, n, fixed + n * each};
+    return (cuda_batch_layout){.format = format,
+                               .n_pad = n_pad,
+                               .tile_rows = tile_rows,
+                               .columns = columns,
+                               .n_stages = n,
+                               .n_blocks = n_blocks,
+                               .shared_bytes = fixed + n * each};
 }
 
 /* Wide tiles where there is one for every multiprocessor; long stages of 16-bit weights where three
  * fit. */
-static batch_layout layout_for(const cuda_device *device, uint32_t format, uint32_t n_matrix_rows,
-                               uint32_t n_pad) {
+static cuda_batch_layout layout_for(const cuda_device *device, uint32_t format,
+                                    uint32_t n_matrix_rows, uint32_t n_pad) {
     if (n_pad == BATCH_MAX && n_matrix_rows / TILE_ROWS_WIDE >= device->n_sm) {
-        const batch_layout wide =
+        const cuda_batch_layout wide =
             layout_with(device, format, TILE_ROWS_WIDE, format <= BATCH_BF16 ? 64 : 128, n_pad);
         if (wide.n_stages >= 3) {
             return wide;
         }
     }
-    const batch_layout usual = layout_with(device, format, TILE_ROWS, 128, n_pad);
+    const cuda_batch_layout usual = layout_with(device, format, TILE_ROWS, 128, n_pad);
     return usual.n_stages >= 3 || format > BATCH_BF16
                ? usual
                : layout_with(device, format, TILE_ROWS, 64, n_pad);
@@ -150,7 +157,7 @@ static bool indices_fit(const eco_model_shape *shape) {
     const uint64_t n_rows = larger(2ull * shape->d_ff, shape->n_vocab);
     const uint64_t n_columns =
         larger(shape->d_ff, larger(shape->d_model, (uint64_t)shape->n_heads * shape->d_head));
-    return (n_rows / TILE_ROWS + 1) * (n_columns / 64 + 1) < UINT32_MAX / CUDA_BATCH_GRID_MAX;
+    return (n_rows / TILE_ROWS + 1) * (n_columns / 64 + 1) < UINT32_MAX / (2 * CUDA_BATCH_SM_MAX);
 }
 
 bool ecoi_cuda_batch_usable(const cuda_device *device, const eco_workload *workload,
@@ -178,8 +185,6 @@ static const struct {
     [CUDA_BATCH_EMBED] = {"eco_batch_embed", 0},
     [CUDA_BATCH_NORM] = {"eco_batch_norm", 0},
     [CUDA_BATCH_QUANTIZE] = {"eco_batch_quantize", 0},
-    [CUDA_BATCH_GEMM_16] = {"eco_batch_gemm_16", 1},
-    [CUDA_BATCH_GEMM_64] = {"eco_batch_gemm_64", 1},
     [CUDA_BATCH_ROPE] = {"eco_batch_rope", 0},
     [CUDA_BATCH_ATTENTION_1] = {"eco_batch_attention_1", 0},
     [CUDA_BATCH_ATTENTION_8] = {"eco_batch_attention_8", 0},
@@ -187,8 +192,8 @@ static const struct {
     [CUDA_BATCH_ARGMAX] = {"eco_batch_argmax", 0},
     [CUDA_BATCH_DONE] = {"eco_batch_done", 0},
     [CUDA_CHUNK_DONE] = {"eco_chunk_done", 0},
-    [CUDA_RATE_FP16] = {"eco_rate_fp16", 2},
-    [CUDA_RATE_INT8] = {"eco_rate_int8", 2},
+    [CUDA_RATE_FP16] = {"eco_rate_fp16", 1},
+    [CUDA_RATE_INT8] = {"eco_rate_int8", 1},
 };
 
 /* All ask for the same division between first-level cache and shared memory: a multiprocessor that
@@ -198,23 +203,15 @@ static eco_status load_kernel(cuda_device *device, cu_module *module, uint32_t i
     cu_function **kernel = &device->batch.kernels[i];
     ECO_TRY(ecoi_cuda_done(device, api->module_function(kernel, module, kernel_names[i].name),
                            kernel_names[i].name, err));
-    ECO_TRY(ecoi_cuda_done(device,
-                           api->function_attribute(*kernel, CU_FUNC_SHARED_CARVEOUT_PCT, 100),
-                           "cuFuncSetAttribute", err));
-    if (i != CUDA_BATCH_GEMM_16 && i != CUDA_BATCH_GEMM_64) {
-        return ECO_OK;
-    }
     return ecoi_cuda_done(device,
-                          api->function_attribute(*kernel, CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                  (int)device->batch.shared_bytes),
+                          api->function_attribute(*kernel, CU_FUNC_SHARED_CARVEOUT_PCT, 100),
                           "cuFuncSetAttribute", err);
 }
 
 /* One text and its kernels, once a device. */
 static eco_status load_module(cuda_device *device, uint32_t module, eco_error *err) {
-    static const char *const names[CUDA_BATCH_MODULE_COUNT] = {"batch", "batch_gemm", "rates"};
-    const char *const texts[CUDA_BATCH_MODULE_COUNT] = {ecoi_ptx_batch, ecoi_ptx_batch_gemm,
-                                                        ecoi_ptx_rates};
+    static const char *const names[CUDA_BATCH_MODULE_COUNT] = {"batch", "rates"};
+    const char *const texts[CUDA_BATCH_MODULE_COUNT] = {ecoi_ptx_batch, ecoi_ptx_rates};
     cuda_batch_device *batch = &device->batch;
     if (batch->modules[module] != NULL) {
         return ECO_OK;
@@ -248,7 +245,77 @@ eco_status ecoi_cuda_rate_kernel(cuda_device *device, bool int8, cu_function **o
     return ECO_OK;
 }
 
+/* Writes a value over a constant of batch_gemm.h; both are ten characters. */
+static void specialise(char *text, const char *mark, uint32_t value) {
+    char digits[11];
+    (void)snprintf(digits, sizeof digits, "0x%08x", (unsigned)value);
+    for (char *at = strstr(text, mark); at != NULL; at = strstr(at, mark)) {
+        memcpy(at, digits, sizeof digits - 1);
+    }
+}
+
+static eco_status compile_gemm(const cuda_device *device, cuda_batch_gemm *gemm, eco_error *err) {
+    const cuda_batch_layout *layout = &gemm->layout;
+    const bool few = layout->n_pad < BATCH_MAX;
+    const char *source = few ? ecoi_ptx_batch_gemm_16 : ecoi_ptx_batch_gemm_64;
+    const char *name = few ? "eco_batch_gemm_16" : "eco_batch_gemm_64";
+    const size_t n = strlen(source);
+    const ecoi_cuda_api *api = &device->cuda.api;
+    char *text = ecoi_malloc(n + 1);
+    if (text == NULL) {
+        return eco_error_set(err, ECO_E_NO_MEMORY, 0, "cuda: no host memory for a kernel's text");
+    }
+    memcpy(text, source, n + 1);
+    specialise(text, "0x0ec0f100", layout->format);
+    specialise(text, "0x0ec0f101", layout->tile_rows);
+    specialise(text, "0x0ec0f102", layout->columns);
+    specialise(text, "0x0ec0f103", layout->n_stages);
+    const eco_status status = ecoi_cuda_compile(
+        &device->cuda, name, text, layout->n_blocks > 1 ? REGISTERS_OF_TWO : 0, &gemm->module, err);
+    ecoi_free(text);
+    ECO_TRY(status);
+    ECO_TRY(ecoi_cuda_done(device, api->module_function(&gemm->function, gemm->module, name), name,
+                           err));
+    ECO_TRY(ecoi_cuda_done(
+        device, api->function_attribute(gemm->function, CU_FUNC_SHARED_CARVEOUT_PCT, 100),
+        "cuFuncSetAttribute", err));
+    return ecoi_cuda_done(device,
+                          api->function_attribute(gemm->function,
+                                                  CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                  (int)layout->shared_bytes),
+                          "cuFuncSetAttribute", err);
+}
+
+static eco_status find_gemm(cuda_device *device, const cuda_batch_layout *layout,
+                            const cuda_batch_gemm **out, eco_error *err) {
+    cuda_batch_device *batch = &device->batch;
+    for (uint32_t i = 0; i < batch->n_gemms; i++) {
+        if (memcmp(&batch->gemms[i].layout, layout, sizeof *layout) == 0) {
+            *out = &batch->gemms[i];
+            return ECO_OK;
+        }
+    }
+    if (batch->n_gemms == CUDA_BATCH_GEMMS) {
+        return eco_error_set(err, ECO_E_FAILED, 0, "cuda: more than %d layouts of products",
+                             CUDA_BATCH_GEMMS);
+    }
+    cuda_batch_gemm gemm = {.layout = *layout};
+    const eco_status status = compile_gemm(device, &gemm, err);
+    if (status != ECO_OK) {
+        if (gemm.module != NULL) {
+            (void)device->cuda.api.module_unload(gemm.module);
+        }
+        return status;
+    }
+    batch->gemms[batch->n_gemms] = gemm;
+    *out = &batch->gemms[batch->n_gemms++];
+    return ECO_OK;
+}
+
 void ecoi_cuda_batch_unload(cuda_device *device) {
+    for (uint32_t i = 0; i < device->batch.n_gemms; i++) {
+        (void)device->cuda.api.module_unload(device->batch.gemms[i].module);
+    }
     for (uint32_t i = 0; i < CUDA_BATCH_MODULE_COUNT; i++) {
         if (device->batch.modules[i] != NULL) {
             (void)device->cuda.api.module_unload(device->batch.modules[i]);
@@ -260,6 +327,7 @@ void ecoi_cuda_batch_unload(cuda_device *device) {
 
 typedef struct batch_launch {
     cuda_batch_kernel kernel;
+    cu_function *function; /* instead of `kernel`; NULL: that */
     uint32_t grid_x, grid_y, block, shared_bytes;
     void *args;
 } batch_launch;
@@ -267,9 +335,9 @@ typedef struct batch_launch {
 static eco_status launch(cuda_model *model, const batch_launch *l, eco_error *err) {
     const cuda_device *device = model->device;
     void *params[] = {l->args};
-    const int result =
-        device->cuda.api.launch(device->batch.kernels[l->kernel], l->grid_x, l->grid_y, 1, l->block,
-                                1, 1, l->shared_bytes, model->stream, params, NULL);
+    const int result = device->cuda.api.launch(
+        l->function != NULL ? l->function : device->batch.kernels[l->kernel], l->grid_x, l->grid_y,
+        1, l->block, 1, 1, l->shared_bytes, model->stream, params, NULL);
     model->n_launches++;
     return ecoi_cuda_done(device, result, "cuLaunchKernel", err);
 }
@@ -299,14 +367,15 @@ static eco_status launch_quantize(cuda_model *model, const cuda_matrix *matrix, 
 /* The matrix, and how the launch covers it; the caller adds input, output and epilogue. */
 static eco_status launch_gemm(cuda_model *model, const cuda_matrix *matrix, uint32_t n_rows,
                               struct gpu_batch_gemm_args *args, eco_error *err) {
-    const cuda_device *device = model->device;
-    const uint32_t n_pad = pad_rows(n_rows);
-    const uint32_t n_sm = device->n_sm < CUDA_BATCH_GRID_MAX ? device->n_sm : CUDA_BATCH_GRID_MAX;
-    args->format = (uint32_t)gemm_format(matrix->format);
-    if (args->format == BATCH_INT8) {
+    cuda_device *device = model->device;
+    const cuda_batch_layout layout =
+        layout_for(device, (uint32_t)gemm_format(matrix->format), matrix->n_rows, pad_rows(n_rows));
+    const cuda_batch_gemm *gemm = NULL;
+    ECO_TRY(find_gemm(device, &layout, &gemm, err));
+    if (layout.format == BATCH_INT8) {
         ECO_TRY(launch_quantize(model, matrix, n_rows, args, err));
     }
-    const batch_layout layout = layout_for(device, args->format, matrix->n_rows, n_pad);
+    args->format = layout.format;
     args->tile_rows = layout.tile_rows;
     args->columns = layout.columns;
     args->n_stages = layout.n_stages;
@@ -323,8 +392,10 @@ static eco_status launch_gemm(cuda_model *model, const cuda_matrix *matrix, uint
     const uint64_t n_units =
         (uint64_t)((matrix->n_rows + layout.tile_rows - 1) / layout.tile_rows) *
         ((matrix->n_columns + layout.columns - 1) / layout.columns);
-    const batch_launch l = {.kernel = n_pad == BATCH_MAX ? CUDA_BATCH_GEMM_64 : CUDA_BATCH_GEMM_16,
-                            .grid_x = n_units < n_sm ? (uint32_t)n_units : n_sm,
+    const uint32_t n_sm = device->n_sm < CUDA_BATCH_SM_MAX ? device->n_sm : CUDA_BATCH_SM_MAX;
+    const uint32_t n_most = n_sm * layout.n_blocks;
+    const batch_launch l = {.function = gemm->function,
+                            .grid_x = n_units < n_most ? (uint32_t)n_units : n_most,
                             .grid_y = 1,
                             .block = GPU_BLOCK,
                             .shared_bytes = layout.shared_bytes,
@@ -549,12 +620,38 @@ eco_status ecoi_cuda_record_first(cuda_model *model, const void *user, eco_error
 
 /* MARK: - Life */
 
+/* All products of the model with launches of both sizes: a driver compiles nothing during a capture. */
+static eco_status compile_gemms(cuda_model *model, eco_error *err) {
+    cuda_device *device = model->device;
+    const cuda_layer *layer = &model->layers[0];
+    const cuda_matrix *const matrices[] = {&layer->qkv, &layer->o, &layer->gate_up, &layer->down,
+                                           &model->memory.head};
+    const uint64_t n_rows = (uint64_t)model->workload.batch * model->workload.n_prompt;
+    const uint64_t rest = n_rows % BATCH_MAX;
+    const bool few = pad_rows(model->workload.batch) < BATCH_MAX || (rest > 0 && rest <= 16);
+    const bool many = pad_rows(model->workload.batch) == BATCH_MAX || n_rows > 16;
+    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) {
+        const uint32_t format = (uint32_t)gemm_format(matrices[i]->format);
+        const cuda_batch_gemm *unused = NULL;
+        const cuda_batch_layout layouts[2] = {
+            layout_for(device, format, matrices[i]->n_rows, 16),
+            layout_for(device, format, matrices[i]->n_rows, BATCH_MAX)};
+        if (few) {
+            ECO_TRY(find_gemm(device, &layouts[0], &unused, err));
+        }
+        if (many) {
+            ECO_TRY(find_gemm(device, &layouts[1], &unused, err));
+        }
+    }
+    return ECO_OK;
+}
+
 eco_status ecoi_cuda_batch_prepare(cuda_model *model, eco_error *err) {
     cuda_device *device = model->device;
     const cuda_batch_memory *batch = &model->memory.batch;
     const ecoi_cuda_api *api = &device->cuda.api;
     ECO_TRY(load_module(device, kernel_names[CUDA_BATCH_EMBED].module, err));
-    ECO_TRY(load_module(device, kernel_names[CUDA_BATCH_GEMM_16].module, err));
+    ECO_TRY(compile_gemms(model, err));
     ECO_TRY(ecoi_cuda_done(device,
                            api->set_words(batch->arrived, 0, batch->n_arrived, model->stream),
                            "cuMemsetD32", err));

@@ -18,8 +18,6 @@ typedef enum cuda_batch_kernel {
     CUDA_BATCH_EMBED = 0,
     CUDA_BATCH_NORM,
     CUDA_BATCH_QUANTIZE,
-    CUDA_BATCH_GEMM_16,
-    CUDA_BATCH_GEMM_64,
     CUDA_BATCH_ROPE,
     CUDA_BATCH_ATTENTION_1,
     CUDA_BATCH_ATTENTION_8,
@@ -32,12 +30,27 @@ typedef enum cuda_batch_kernel {
     CUDA_BATCH_KERNEL_COUNT
 } cuda_batch_kernel;
 
-enum { CUDA_BATCH_MODULE_COUNT = 3, CUDA_BATCH_GRID_MAX = 160 };
+enum { CUDA_BATCH_MODULE_COUNT = 2, CUDA_BATCH_SM_MAX = 160, CUDA_BATCH_GEMMS = 32 };
+
+/* How a product is laid over the device: rows of a tile, columns of a stage, stages; blocks that a
+ * multiprocessor has at once. n_stages below 2: it is not. */
+typedef struct cuda_batch_layout {
+    uint32_t format, n_pad, tile_rows, columns, n_stages, n_blocks, shared_bytes;
+} cuda_batch_layout;
+
+/* A product, compiled for a format and a layout. */
+typedef struct cuda_batch_gemm {
+    cuda_batch_layout layout;
+    cu_module *module;
+    cu_function *function;
+} cuda_batch_gemm;
 
 /* What the batched kernels need of a device; compiled when the first model asks for them. */
 typedef struct cuda_batch_device {
     cu_module *modules[CUDA_BATCH_MODULE_COUNT];
     cu_function *kernels[CUDA_BATCH_KERNEL_COUNT];
+    cuda_batch_gemm gemms[CUDA_BATCH_GEMMS];
+    uint32_t n_gemms;
     uint32_t shared_bytes; /* dynamic shared memory that a block may have */
 } cuda_batch_device;
 

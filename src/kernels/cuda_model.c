@@ -105,7 +105,7 @@ cuda_memory ecoi_cuda_plan(const eco_workload *workload, uint64_t base, cuda_lay
                           .d_stride = (uint32_t)round_up(shape->d_head, 8)};
     const uint32_t n_splits =
         (memory.capacity + STREAM_SPLIT_POSITIONS - 1) / STREAM_SPLIT_POSITIONS;
-    memory.n_splits = n_splits < STREAM_SPLITS_MAX ? n_splits : STREAM_SPLITS_MAX;
+    memory.n_splits = n_splits < 2 ? 2 : n_splits < STREAM_SPLITS_MAX ? n_splits : STREAM_SPLITS_MAX;
     uint64_t next = base;
     cuda_layer unused = {0};
     for (uint32_t l = 0; l < shape->n_layers; l++) {

@@ -66,6 +66,7 @@ static eco_status compile(cuda_model *model, const struct gpu_stream_args *args,
     specialise(text, "0x0ec0f000", args->format);
     specialise(text, "0x0ec0f001", args->n_slots);
     specialise(text, "0x0ec0f002", args->n_workers);
+    specialise(text, "0x0ec0f003", args->n_slots - 2);
     const eco_status status = ecoi_cuda_compile(&device->cuda, "stream", text, STREAM_REGISTERS,
                                                 &out->module, err);
     ecoi_free(text);
@@ -140,6 +141,13 @@ static uint32_t min_u32(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
+/* Parts of a head, at most: as many blocks as there are. Two parts are joined eight columns at a time. */
+static uint32_t n_splits(const cuda_model *model) {
+    const uint32_t most = min_u32(model->memory.n_splits, model->device->n_sm / model->shape.n_heads);
+    const bool whole = model->shape.d_head % 8 == 0;
+    return most >= 2 && whole ? most : 1;
+}
+
 static struct gpu_stream_args common_args(const cuda_model *model) {
     const cuda_memory *memory = &model->memory;
     const eco_model_shape *shape = &model->shape;
@@ -177,7 +185,7 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
         .d_head = shape->d_head,
         .d_stride = memory->d_stride,
         .capacity = memory->capacity,
-        .n_splits = max_u32(1, min_u32(memory->n_splits, grid / shape->n_heads)),
+        .n_splits = n_splits(model),
         .lanes = lanes,
         .input_cols = stream_padded_cols(widest),
         .n_segments = ((rows + 1) / 2 / grid + 1 + STREAM_WORKERS_MAX + 1) & ~1u,
@@ -201,7 +209,8 @@ static bool fit(struct gpu_stream_args *args, uint32_t have) {
                            stream_input_offset(args->n_phases, args->n_segments) +
                            args->input_bytes;
     for (uint32_t workers = STREAM_WORKERS_MAX; workers > 2; workers--) {
-        for (uint32_t slots = STREAM_SLOTS_MAX; slots >= STREAM_SLOTS_MIN; slots--) {
+        const uint32_t most = args->format <= STREAM_BF16 ? STREAM_SLOTS_MAX : STREAM_SLOTS_MAX - 1;
+        for (uint32_t slots = most; slots >= STREAM_SLOTS_MIN; slots--) {
             if (fixed + workers * slots * slot <= have) {
                 args->n_workers = workers;
                 args->n_slots = slots;

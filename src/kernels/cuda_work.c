@@ -198,8 +198,9 @@ static eco_status work_matrix(cuda_model *model, const eco_work *work, eco_work_
     ECO_TRY(ecoi_cuda_rate_kernel(model->device, int8, &r.function, err));
     ECO_TRY(ecoi_cuda_allocate(model->device, 4ull * r.n_blocks * GPU_BLOCK, "the matrix rate",
                                &r.sink, err));
-    out->unit_ops = 2.0 * 16 * 8 * (int8 ? 32 : 16) * RATE_PRODUCTS * RATE_TURNS * GPU_WARPS *
-                    (double)r.n_blocks;
+    const uint64_t n_products =
+        (uint64_t)RATE_PRODUCTS * RATE_TURNS * GPU_WARPS * (uint64_t)r.n_blocks;
+    out->unit_ops = (double)(n_products * 2 * 16 * 8 * (int8 ? 32 : 16));
     const eco_status status = work_probe(model, work, record_rate, &r, work->n_units_max, out, err);
     (void)model->device->cuda.api.stream_synchronize(
         model->stream); /* nothing may still write what is freed */

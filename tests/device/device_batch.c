@@ -223,12 +223,12 @@ static double graph_us(cuda_model *model, cu_graph_exec *graph, uint32_t n, eco_
         }
         if (ecoi_cuda_done(model->device, api->graph_launch(graph, model->stream), "cuGraphLaunch",
                            err) != ECO_OK) {
-            return NAN;
+            return (double)NAN;
         }
     }
     if (ecoi_cuda_done(model->device, api->stream_synchronize(model->stream), "waiting", err) !=
         ECO_OK) {
-        return NAN;
+        return (double)NAN;
     }
     return (double)(ecoi_now_ns() - begin_ns) * 1e-3 / n;
 }

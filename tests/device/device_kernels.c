@@ -165,12 +165,12 @@ static void tiny_cases(bool is_long) {
         {"head of 256", {1, 8, 1, 1, 256, 33, 11}, false, false},
         {"columns of nothing", {1, 33, 1, 1, 2, 65, 129}, true, true},
     };
-    const uint32_t counts[COUNTS] = {1, 3, is_long ? 700 : 9};
+    const uint32_t counts[COUNTS] = {1, 9, is_long ? 1300 : 200};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const eco_model_shape shape =
             tiny_shape(rows[i].name, rows[i].n, rows[i].tied, rows[i].bias);
         const bool split = i % 2 == 1; /* attention split over positions */
-        const uint32_t n_positions = split ? 1500 : is_long ? 701 : 10;
+        const uint32_t n_positions = split ? 1500 : is_long ? 1301 : 201;
         for (size_t f = 0; f < FORMATS; f++) {
             const eco_format head = i % 3 == 0 ? formats[f].format : ECO_FORMAT_FP16;
             run_case(rows[i].name, &shape, formats[f].format, head, n_positions, counts);

@@ -160,7 +160,8 @@ uint32_t atomic_increment(uint32_t *p) {
 }
 
 #include "kernels/gpu/batch.c"
-#include "kernels/gpu/batch_gemm.c"
+#include "kernels/gpu/batch_gemm_16.c"
+#include "kernels/gpu/batch_gemm_64.c"
 #include "kernels/gpu/rates.c"
 
 #define RUNNER(name, type)                     \

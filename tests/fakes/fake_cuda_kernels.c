@@ -10,6 +10,7 @@
 #include "kernels/gpu/args.h"
 #include "kernels/gpu/stream_args.h"
 #include "kernels/gpu/stream_device.h"
+#include "kernels/gpu/mma.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -150,6 +151,9 @@ uint32_t stream_format(void) {
 }
 uint32_t n_slots(void) {
     return ((const struct gpu_stream_args *)gpu.args)->n_slots;
+}
+void ring_wait(void) {
+    copy_wait(n_slots() - 2);
 }
 uint32_t n_workers(void) {
     return ((const struct gpu_stream_args *)gpu.args)->n_workers;

@@ -33,12 +33,22 @@ fi
 help=$("$ptxas" --help)
 bad=0
 n=0
+# The products of batches are compiled with their format and layout as constants (cuda_batch.c): these texts, too.
+mkdir "$work/texts"
+cp "$root"/src/kernels/gpu/ptx/*.ptx "$work/texts"
+for format in 0 1 2 3 4 5 6 7; do
+    for file in "$root"/src/kernels/gpu/ptx/batch_gemm_*.ptx; do
+        sed "s/0x0ec0f100/0x0000000$format/g; s/0x0ec0f101/0x00000080/g; s/0x0ec0f102/0x00000080/g
+            s/0x0ec0f103/0x00000004/g" "$file" >"$work/texts/$(basename "$file" .ptx)_format$format.ptx"
+    done
+done
+
 for sm in 70 80 90; do
     if ! grep -q "sm_$sm\b" <<<"$help"; then
         echo "sm_$sm: this ptxas does not know it"
         continue
     fi
-    for file in "$root"/src/kernels/gpu/ptx/*.ptx; do
+    for file in "$work"/texts/*.ptx; do
         needs=$(awk '$1 == ".target" { sub(/^sm_/, "", $2); print $2 + 0; exit }' "$file")
         [ "$sm" -ge "$needs" ] || continue
         if ! "$ptxas" -v -arch="sm_$sm" -o "$work/out.cubin" "$file" >"$work/log" 2>&1; then
@@ -53,8 +63,8 @@ for sm in 70 80 90; do
             bad=1
         fi
         awk -v sm="$sm" '/Compiling entry/ { gsub("\047", "", $7); name = $7 }
-            / registers/ { for (i = 1; i <= NF; i++) if ($i ~ /^registers/) printf "sm_%s %-24s %3d registers\n", sm, name, $(i - 1) }' \
-            "$work/log"
+            / registers/ { for (i = 1; i <= NF; i++) if ($i ~ /^registers/) printf "sm_%s %-24s %3d registers (%s)\n", sm, name, $(i - 1), file }' \
+            file="$(basename "$file" .ptx)" "$work/log"
     done
 done
 if [ "$n" -eq 0 ]; then

@@ -227,7 +227,7 @@ static void assert_logits(const eco_model_shape *shape, eco_format linear, eco_f
     void *reference = NULL;
     ASSERT_OK(ecoi_backend_cuda.model_open(cuda, &work, &ours, &error), &error);
     ASSERT_OK(ecoi_backend_cpu.model_open(cpu, &work, &reference, &error), &error);
-    uint32_t tokens[16];
+    uint32_t tokens[160];
     static float got[1024];
     static float want[1024];
     for (uint32_t i = 0; i < n_tokens; i++) {
@@ -272,6 +272,18 @@ static void test_every_format_agrees_with_the_cpu(void **state) {
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         assert_logits(&shape, formats[i], i % 2 == 0 ? formats[i] : ECO_FORMAT_FP16, 20, 3);
     }
+}
+
+/* More positions than one block takes of a head: two parts, joined by who reads them. */
+static void test_long_heads_are_shared(void **state) {
+    (void)state;
+    eco_model_shape shape = odd_shape(false);
+    shape.n_layers = 1;
+    shape.n_heads = 1;
+    shape.n_kv_heads = 1;
+    shape.d_head = 24;
+    shape.n_vocab = 31;
+    assert_logits(&shape, ECO_FORMAT_FP16, ECO_FORMAT_FP16, 150, 131);
 }
 
 /* A card with little shared memory: fewer slots and warps, and NF4's small table. */
@@ -424,6 +436,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_weights_are_the_hosts_bit_for_bit),
         cmocka_unit_test(test_logits_agree_with_the_cpu),
         cmocka_unit_test(test_every_format_agrees_with_the_cpu),
+        cmocka_unit_test(test_long_heads_are_shared),
         cmocka_unit_test(test_little_shared_memory_is_enough),
         cmocka_unit_test(test_tokens_are_the_cpus_greedy_choice),
         cmocka_unit_test(test_equal_logits_choose_the_lowest_index),

@@ -206,13 +206,15 @@ static void test_bytes_and_launches_are_those_of_the_model(void **state) {
     (void)state;
     fake_driver_start("devices 1\n");
     void *device = open_gpu(NULL);
-    for (eco_format format = ECO_FORMAT_FP16; format <= ECO_FORMAT_NF4; format++) {
+    static const eco_format formats[] = {ECO_FORMAT_FP16, ECO_FORMAT_NF4};
+    for (size_t i = 0; i < 2; i++) {
+        const eco_format format = formats[i];
         const eco_workload work = workload(format);
         void *model = open_model(device, format);
         eco_arm_info info;
         ecoi_backend_cuda.model_describe(model, &info);
         assert_int_equal(info.device_bytes, ecoi_backend_cuda.model_bytes(device, &work));
-        assert_int_equal(info.launches_per_token, 1 + 6 * 3 + 3);
+        assert_int_equal(info.launches_per_token, format == ECO_FORMAT_FP16 ? 2 : 3); /* the head apart */
         const double linear = (double)eco_model_n_linear_params(&shape);
         const double rest = (double)eco_model_n_params(&shape) - linear;
         /* Rows are 64 or 96 wide: NF4 has 0.5 bytes and an absmax for each 64 or 48 of them. */
@@ -363,7 +365,7 @@ static void test_bad_workloads_are_refused(void **state) {
     wide.d_ff = 60000; /* 120 kB: more shared memory than a block has */
     assert_int_equal(ecoi_backend_cuda.model_open(device, &work, &model, &error),
                      ECO_E_UNSUPPORTED);
-    assert_says("60000 columns");
+    assert_says("does not fit");
     work = workload(ECO_FORMAT_FP16);
     work.batch = 65;
     assert_int_equal(ecoi_backend_cuda.model_open(device, &work, &model, &error), ECO_E_RANGE);

@@ -107,7 +107,7 @@ static void test_matrix_rates_count_operations(void **state) {
         ASSERT_OK(ecoi_backend_cpu.work(arm, &work, &result, &error), &error);
         assert_int_equal(result.n_units, 3);
         assert_true(result.busy_s > 0.0);
-        ASSERT_NEAR(result.unit_ops, rate.ops_per_turn * 65536, 0);
+        ASSERT_NEAR(result.unit_ops, (double)rate.ops_per_turn * 65536, 0);
         /* Every turn adds the same to every sum: two turns are not one, and none is nothing. */
         assert_int_equal(rate.run(random, 0), 0);
         assert_int_not_equal(rate.run(random, 1), rate.run(random, 2));

@@ -336,7 +336,7 @@ static eco_status work_matrix(cpu_arm *arm, const eco_work *work, eco_work_resul
     for (uint32_t i = 0; i < sizeof request.random; i++) {
         request.random[i] = (uint8_t)syn_mix(i * 0x9E3779B97F4A7C15ull);
     }
-    out->unit_ops = request.rate.ops_per_turn * RATE_TURNS * n_threads;
+    out->unit_ops = (double)request.rate.ops_per_turn * (double)((uint64_t)RATE_TURNS * n_threads);
     const int64_t begun_ns = ecoi_now_ns();
     while (!stopped(work, out->n_units)) {
         ecoi_pool_run(pool, rate_part, &request);

@@ -151,24 +151,24 @@ __attribute__((target("avx512f,avx512vnni"))) static uint32_t avx512_int8(const 
 
 eco_cpu_rate ecoi_cpu_rate(bool int8) {
     if (int8 && __builtin_cpu_supports("avx512vnni")) {
-        return (eco_cpu_rate){"vpdpbusd, 512 bits", 2.0 * 64 * SUMS, avx512_int8};
+        return (eco_cpu_rate){"vpdpbusd, 512 bits", 2 * 64 * SUMS, avx512_int8};
     }
     if (int8 && ecoi_x86_has_avx2()) {
-        return (eco_cpu_rate){"vpmaddubsw and vpmaddwd, 256 bits", 2.0 * 32 * SUMS, avx2_int8};
+        return (eco_cpu_rate){"vpmaddubsw and vpmaddwd, 256 bits", 2 * 32 * SUMS, avx2_int8};
     }
     if (!int8 && __builtin_cpu_supports("avx512f")) {
-        return (eco_cpu_rate){"vfmadd of FP32, 512 bits", 2.0 * 16 * SUMS, avx512_float};
+        return (eco_cpu_rate){"vfmadd of FP32, 512 bits", 2 * 16 * SUMS, avx512_float};
     }
     if (!int8 && ecoi_x86_has_avx2()) {
-        return (eco_cpu_rate){"vfmadd of FP32, 256 bits", 2.0 * 8 * SUMS, avx2_float};
+        return (eco_cpu_rate){"vfmadd of FP32, 256 bits", 2 * 8 * SUMS, avx2_float};
     }
-    return (eco_cpu_rate){"plain C", 2.0 * PORTABLE_LANES, int8 ? portable_int8 : portable_float};
+    return (eco_cpu_rate){"plain C", 2 * PORTABLE_LANES, int8 ? portable_int8 : portable_float};
 }
 
 #else
 
 eco_cpu_rate ecoi_cpu_rate(bool int8) {
-    return (eco_cpu_rate){"plain C", 2.0 * PORTABLE_LANES, int8 ? portable_int8 : portable_float};
+    return (eco_cpu_rate){"plain C", 2 * PORTABLE_LANES, int8 ? portable_int8 : portable_float};
 }
 
 #endif

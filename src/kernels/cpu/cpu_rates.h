@@ -12,7 +12,7 @@
 
 typedef struct eco_cpu_rate {
     const char *instruction; /* "vfmadd231ps, 512 bits", static */
-    double ops_per_turn;     /* 2 a multiply-add */
+    uint32_t ops_per_turn;   /* 2 a multiply-add */
     /* Operands from 256 random bytes; what it returns depends on every product. */
     uint32_t (*run)(const uint8_t *random, uint32_t n_turns);
 } eco_cpu_rate;

@@ -167,6 +167,57 @@ STREAM_INLINE void input_plain(const GLOBAL half *from, uint32_t cols,
     }
 }
 
+/* Eight columns from e on, joined of two parts of a head: d_head is a multiple of 8 then. */
+STREAM_INLINE void join_eight(const SHARED struct gpu_stream_args *a, struct places p, uint32_t e) {
+    const uint32_t head = e / a->d_head;
+    const uint32_t part_size = a->d_head + 2;
+    const GLOBAL float *first = a->part + (uint64_t)head * a->n_splits * part_size;
+    const GLOBAL float *second = first + part_size;
+    const uint32_t d = e - head * a->d_head;
+    float one[8];
+    float two[8];
+    UNROLL
+    for (uint32_t k = 0; k < 8; k++) {
+        one[k] = load_shared_float(first + 2 + d + k);
+        two[k] = load_shared_float(second + 2 + d + k);
+    }
+    const float max_one = load_shared_float(first);
+    const float max_two = load_shared_float(second);
+    const float max = max_f32(max_one, max_two);
+    const float weight_one = exp_fast(max_one - max);
+    const float weight_two = exp_fast(max_two - max);
+    const float sum = load_shared_float(first + 1) * weight_one +
+                      load_shared_float(second + 1) * weight_two;
+    const float inverse = div_fast(1.0f, sum);
+    UNROLL
+    for (uint32_t k = 0; k < 8; k += 4) {
+        float value[4];
+        UNROLL
+        for (uint32_t i = 0; i < 4; i++) {
+            value[i] = (one[k + i] * weight_one + two[k + i] * weight_two) * inverse;
+        }
+        store_input(p, e + k, value);
+    }
+}
+
+STREAM_INLINE void input_attended(const SHARED struct gpu_stream_args *a, uint32_t cols,
+                                  struct places p) {
+    if (used_splits(a, a->position + 1) != 2) {
+        input_plain(a->attended, cols, p);
+        return;
+    }
+    const uint32_t padded = stream_padded_cols(cols);
+    for (uint32_t e = thread_index() * 8; e < padded; e += block_size() * 8) {
+        if (e < cols) {
+            join_eight(a, p, e);
+        } else {
+            const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+            store_input(p, e, zeros);
+            store_input(p, e + 4, zeros);
+        }
+    }
+}
+
 /* INT8: the input in two. Values of at least 6 stay (a flag says where) and the others become zero
  * there and a code, by the largest of their magnitudes. Values lie in shared memory over 8. */
 STREAM_INLINE void quantize_input(struct places p, uint32_t cols) {
@@ -357,7 +408,7 @@ STREAM_INLINE void attention(const SHARED struct gpu_stream_args *a, uint32_t la
     }
     meet_end(a, *n_met);
     attend(a, layer, p, first);
-    if (used_splits(a, a->position + 1) > 1) {
+    if (has_join(a)) {
         meet_begin(a, n_met);
         meet_end(a, *n_met);
         join_splits(a);
@@ -368,7 +419,7 @@ STREAM_INLINE void take_input(const SHARED struct gpu_stream_args *a,
                               const SHARED struct gpu_phase *phase, const struct part *gain,
                               struct places p) {
     if (phase->kind == PHASE_ADD_ATTENDED) {
-        input_plain(a->attended, phase->cols, p);
+        input_attended(a, phase->cols, p);
     } else if (phase->kind == PHASE_ADD_HIDDEN) {
         input_plain(a->hidden, phase->cols, p);
     } else {

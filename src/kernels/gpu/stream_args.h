@@ -27,7 +27,8 @@ enum {
     STREAM_ATTENTION_BYTES = (GPU_HEAD_MAX + 2 * STREAM_WARPS + STREAM_WARPS * GPU_HEAD_MAX) * 4 +
                              2 * GPU_HEAD_MAX * 2, /* struct head_part */
     STREAM_SPLITS_MAX = 64,
-    STREAM_SPLIT_POSITIONS = 512 /* that a block takes of a head before another joins it */
+    STREAM_SPLIT_POSITIONS = 512, /* that a block takes of a head before another joins it */
+    STREAM_HALVES_POSITIONS = 128 /* more are shared by two blocks, whatever the line above says */
 };
 
 static inline uint32_t stream_padded_cols(uint32_t cols) {

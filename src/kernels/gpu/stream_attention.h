@@ -72,7 +72,14 @@ struct head_part {
 };
 
 STREAM_INLINE uint32_t used_splits(const SHARED struct gpu_stream_args *a, uint32_t n) {
-    return min_u32((n + STREAM_SPLIT_POSITIONS - 1) / STREAM_SPLIT_POSITIONS, a->n_splits);
+    const uint32_t wanted = (n + STREAM_SPLIT_POSITIONS - 1) / STREAM_SPLIT_POSITIONS;
+    const uint32_t fewest = n > STREAM_HALVES_POSITIONS ? 2 : 1;
+    return min_u32(wanted > fewest ? wanted : fewest, a->n_splits);
+}
+
+/* Two parts are joined by those who read them; more by a step of their own. */
+STREAM_INLINE bool has_join(const SHARED struct gpu_stream_args *a) {
+    return used_splits(a, a->position + 1) > 2;
 }
 
 STREAM_INLINE struct head_part part_of(const SHARED struct gpu_stream_args *a, uint32_t layer,

@@ -45,6 +45,10 @@ STREAM_INLINE uint32_t n_slots(void) {
     __asm__("mov.u32 %0, 0x0ec0f001;" : "=r"(n));
     return n;
 }
+/* Until all but n_slots() - 2 of the thread's latest groups of copies are there. */
+STREAM_INLINE void ring_wait(void) {
+    __asm__ volatile("cp.async.wait_group 0x0ec0f003;" ::: "memory");
+}
 STREAM_INLINE uint32_t n_workers(void) {
     uint32_t n;
     __asm__("mov.u32 %0, 0x0ec0f002;" : "=r"(n));
@@ -181,6 +185,7 @@ static inline uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t pick) {
 uint32_t stream_format(void);
 uint32_t n_slots(void);
 uint32_t n_workers(void);
+void ring_wait(void);
 void grid_arrive(uint32_t *arrived);
 void grid_wait(const uint32_t *arrived, uint32_t n);
 

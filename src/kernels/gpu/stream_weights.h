@@ -284,7 +284,7 @@ STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct
     const SHARED char *ring = p.ring + warp_of_block() * n_slots() * slot_bytes();
     struct sums s = {0.0f, 0.0f};
     while (part.n > 0) { /* the same for the whole warp */
-        copy_wait(n_slots() - 2);
+        ring_wait();
         warp_barrier(); /* all lanes' copies are there, and all have done with the slot before */
         ask(r, p);
         const uint32_t step = part.group * group_steps();
