@@ -59,7 +59,7 @@ typedef enum eco_work_kind {
     ECO_WORK_DECODE =
         0, /* prefill once, then positions n_prompt … n_prompt+n_tokens-1 again and again; unit: a generated token */
     ECO_WORK_GENERATION, /* whole generations, prefill + decode; unit: a step of one sequence, batch · (n_prompt + n_tokens) a generation */
-    ECO_WORK_PREFILL, /* prefill of the prompt again and again; unit: a prompt token */
+    ECO_WORK_PREFILL,    /* prefill of the prompt again and again; unit: a prompt token */
     ECO_WORK_READ, /* read device memory once and again (ceiling); unit: eco_work_result.unit_bytes bytes */
     ECO_WORK_LAUNCH, /* empty kernels in the engine's own way (ceiling); unit: a launch */
     ECO_WORK_MATRIX_FP16, /* FP16 products, FP32 sums, of random data (ceiling); unit: eco_work_result.unit_ops operations */
@@ -68,8 +68,9 @@ typedef enum eco_work_kind {
 
 typedef struct eco_work {
     eco_work_kind kind;
-    const int *stop;      /* read with acquire order; nonzero = return at the next unit */
-    uint64_t n_units_max; /* 0 = until stop */
+    const int *stop; /* read with acquire order; nonzero = return at the next unit */
+    uint64_t
+        n_units_max; /* 0 = until stop; a step of a batch or a chunk of a prompt is not divided and may pass it */
 } eco_work;
 
 typedef struct eco_work_result {
@@ -82,11 +83,12 @@ typedef struct eco_work_result {
 typedef struct eco_arm_info {
     const uint64_t *
         progress; /* finished units of the running work, 0 when none runs; read with acquire order */
-    uint64_t weight_bytes;       /* resident */
-    uint64_t device_bytes;       /* all memory of the arm */
-    uint32_t launches_per_token; /* GPU kernels (graph nodes) a decode step, which is a token at batch 1; 0 on CPU */
-    const char *prefill_method;  /* "token-by-token", static */
-    const char *kernels;         /* "plain GEMV, one warp a row", static */
+    uint64_t weight_bytes; /* resident */
+    uint64_t device_bytes; /* all memory of the arm */
+    uint32_t
+        launches_per_token; /* GPU kernels (graph nodes) a decode step, which is a token at batch 1; 0 on CPU */
+    const char *prefill_method; /* "token-by-token", static */
+    const char *kernels;        /* "plain GEMV, one warp a row", static */
     double prepare_s;
 } eco_arm_info;
 

@@ -606,6 +606,7 @@ int cuFuncSetAttribute(const struct fake_kernel *function, int attribute, int va
 int cuFuncSetAttribute(const struct fake_kernel *function, int attribute, int value) {
     FAKE_CALL();
     (void)function;
-    return (attribute == 8 && value <= FAKE_SHARED_BYTES) || (attribute == 9 && value <= 100) ? 0
-                                                                                            : E_VALUE;
+    return (attribute == 8 && value <= FAKE_SHARED_BYTES) || (attribute == 9 && value <= 100)
+               ? 0
+               : E_VALUE;
 }

@@ -18,7 +18,12 @@
 #include <string.h>
 
 /* BLOCKS_MAX: of a kernel whose blocks wait for one another; all others' run one after another. */
-enum { FIBERS_MAX = 2304, BLOCKS_MAX = 4, STACK_BYTES = 64 * 1024, SHARED_BYTES = FAKE_SHARED_BYTES };
+enum {
+    FIBERS_MAX = 2304,
+    BLOCKS_MAX = 4,
+    STACK_BYTES = 64 * 1024,
+    SHARED_BYTES = FAKE_SHARED_BYTES
+};
 
 struct meeting { /* a barrier of some of a block's threads */
     uint32_t n_live, n_arrived, turn;
@@ -246,13 +251,11 @@ static const struct fake_kernel kernels[] = {
     ROW(eco_stream, gpu_stream_args),         ROW(eco_token_done, gpu_token_done_args),
     ROW(eco_units_done, gpu_units_done_args), ROW(eco_read, gpu_read_args),
     ROW(eco_empty, gpu_empty_args),           ROW(eco_fill_fp16, gpu_fill_args),
-    ROW(eco_fill_bf16, gpu_fill_args),
-    ROW(eco_fill_int8, gpu_fill_args),
-    ROW(eco_fill_q4_0, gpu_fill_args),
-    ROW(eco_fill_q8_0, gpu_fill_args),
+    ROW(eco_fill_bf16, gpu_fill_args),        ROW(eco_fill_int8, gpu_fill_args),
+    ROW(eco_fill_q4_0, gpu_fill_args),        ROW(eco_fill_q8_0, gpu_fill_args),
     ROW(eco_fill_fp8, gpu_fill_args),
 
-    ROW(eco_fill_nf4, gpu_fill_args),     ROW(eco_fill_random, gpu_fill_random_args),
+    ROW(eco_fill_nf4, gpu_fill_args),         ROW(eco_fill_random, gpu_fill_random_args),
 };
 
 const struct fake_kernel *fake_kernel_find(const char *name) {

@@ -214,7 +214,8 @@ static void test_bytes_and_launches_are_those_of_the_model(void **state) {
         eco_arm_info info;
         ecoi_backend_cuda.model_describe(model, &info);
         assert_int_equal(info.device_bytes, ecoi_backend_cuda.model_bytes(device, &work));
-        assert_int_equal(info.launches_per_token, format == ECO_FORMAT_FP16 ? 2 : 3); /* the head apart */
+        assert_int_equal(info.launches_per_token,
+                         format == ECO_FORMAT_FP16 ? 2 : 3); /* the head apart */
         const double linear = (double)eco_model_n_linear_params(&shape);
         const double rest = (double)eco_model_n_params(&shape) - linear;
         /* Rows are 64 or 96 wide: NF4 has 0.5 bytes and an absmax for each 64 or 48 of them. */
@@ -273,9 +274,8 @@ static void test_work_is_counted_and_timed(void **state) {
     ASSERT_NEAR_REL(fake_driver_true_j(0, from_ns, decoded_ns, 78) -
                         context_w * (double)(decoded_ns - from_ns) / 1e9,
                     decode_j, 1e-6);
-    const double all_j =
-        300 * (0.002 * 154) + 500 * (0.003 * 40) + 100 * (0.00001 * 25600) + 200 * (0.001 * 101) +
-        300 * 0.002; /* the head is FP16 */
+    const double all_j = 300 * (0.002 * 154) + 500 * (0.003 * 40) + 100 * (0.00001 * 25600) +
+                         200 * (0.001 * 101) + 300 * 0.002; /* the head is FP16 */
     ASSERT_NEAR_REL(fake_driver_true_j(0, from_ns, to_ns, 78) -
                         context_w * (double)(to_ns - from_ns) / 1e9,
                     all_j, 1e-6);
