@@ -117,8 +117,8 @@ static eco_status compile_kernels(cuda_device *device, eco_error *err) {
     const char *const texts[CUDA_MODULE_COUNT] = {ecoi_ptx_decode, ecoi_ptx_weights,
                                                   ecoi_ptx_probe};
     for (uint32_t i = 0; i < CUDA_MODULE_COUNT; i++) {
-        ECO_TRY(
-            ecoi_cuda_compile(&device->cuda, module_names[i], texts[i], 0, &device->modules[i], err));
+        ECO_TRY(ecoi_cuda_compile(&device->cuda, module_names[i], texts[i], 0, &device->modules[i],
+                                  err));
     }
     for (uint32_t i = 0; i < CUDA_KERNEL_COUNT; i++) {
         const int result = device->cuda.api.module_function(

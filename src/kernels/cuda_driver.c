@@ -279,8 +279,7 @@ eco_status ecoi_cuda_compile(const ecoi_cuda *cuda, const char *name, const char
                      CU_JIT_MAX_REGISTERS};
     void *values[] = {/* the driver takes integers as pointers here */
                       log, (void *)(uintptr_t)sizeof log, (void *)(uintptr_t)n_registers};
-    const int result =
-        cuda->api.module_load(out, ptx, n_registers == 0 ? 2 : 3, options, values);
+    const int result = cuda->api.module_load(out, ptx, n_registers == 0 ? 2 : 3, options, values);
     if (result == CU_SUCCESS) {
         return ECO_OK;
     }

@@ -58,7 +58,8 @@ static cuda_matrix carve_matrix(uint64_t *next, eco_format format, uint32_t n_ro
     if (storage.scale_bytes != 0) {
         matrix.n_blocks = storage.block == 0 ? 1 : (n_columns + storage.block - 1) / storage.block;
         /* Rows of scales begin at whole words: they are copied word by word. */
-        matrix.n_blocks = (uint32_t)round_up(matrix.n_blocks, sizeof(uint32_t) / storage.scale_bytes);
+        matrix.n_blocks =
+            (uint32_t)round_up(matrix.n_blocks, sizeof(uint32_t) / storage.scale_bytes);
         matrix.scales = carve(next, (uint64_t)n_rows * matrix.n_blocks * storage.scale_bytes);
     }
     return matrix;
@@ -94,8 +95,8 @@ static void carve_buffers(uint64_t *next, const eco_workload *workload, cuda_mem
     memory->state = carve(next, sizeof(struct gpu_state));
     memory->sink = carve(next, 16);
     memory->arrived = carve(next, 4);
-    memory->phases = carve(next, (1 + (uint64_t)CUDA_LAYER_PHASES * shape->n_layers) *
-                                     sizeof(struct gpu_phase));
+    memory->phases =
+        carve(next, (1 + (uint64_t)CUDA_LAYER_PHASES * shape->n_layers) * sizeof(struct gpu_phase));
 }
 
 cuda_memory ecoi_cuda_plan(const eco_workload *workload, uint64_t base, cuda_layer *layers) {
@@ -105,7 +106,7 @@ cuda_memory ecoi_cuda_plan(const eco_workload *workload, uint64_t base, cuda_lay
                           .d_stride = (uint32_t)round_up(shape->d_head, 8)};
     const uint32_t n_splits =
         (memory.capacity + STREAM_SPLIT_POSITIONS - 1) / STREAM_SPLIT_POSITIONS;
-    memory.n_splits = n_splits < 2 ? 2 : n_splits < STREAM_SPLITS_MAX ? n_splits : STREAM_SPLITS_MAX;
+    memory.n_splits = n_splits < STREAM_SPLITS_MAX ? n_splits : STREAM_SPLITS_MAX;
     uint64_t next = base;
     cuda_layer unused = {0};
     for (uint32_t l = 0; l < shape->n_layers; l++) {
@@ -145,11 +146,10 @@ uint64_t ecoi_cuda_model_bytes(const void *state, const eco_workload *workload) 
 eco_status ecoi_cuda_launch(cuda_model *model, const cuda_launch *launch, eco_error *err) {
     const cuda_device *device = model->device;
     void *params[] = {launch->args};
-    const int result = device->cuda.api.launch(launch->function != NULL ? launch->function
-                                                                          : device->kernels[launch->kernel],
-                                               launch->grid_x,
-                                               launch->grid_y, 1, launch->block, 1, 1,
-                                               launch->shared_bytes, model->stream, params, NULL);
+    const int result = device->cuda.api.launch(
+        launch->function != NULL ? launch->function : device->kernels[launch->kernel],
+        launch->grid_x, launch->grid_y, 1, launch->block, 1, 1, launch->shared_bytes, model->stream,
+        params, NULL);
     model->n_launches++;
     return ecoi_cuda_done(device, result, "cuLaunchKernel", err);
 }
@@ -348,14 +348,15 @@ eco_status ecoi_cuda_model_open(void *state, const eco_workload *workload, void 
 
 void ecoi_cuda_model_describe(const void *opaque, eco_arm_info *out) {
     const cuda_model *model = opaque;
-    *out = (eco_arm_info){.progress = &model->shared->progress,
-                          .weight_bytes = model->memory.weight_bytes,
-                          .device_bytes = model->arena_bytes,
-                          .launches_per_token = model->launches_per_token,
-                          .prefill_method = model->has_batch ? "batched, chunks of 64"
-                                                             : "token-by-token",
-                          .kernels = model->workload.batch > 1
-                                         ? "tensor cores, weights read once a step of the batch"
-                                         : "one persistent kernel a token, next weights asked for before each barrier",
-                          .prepare_s = model->prepare_s};
+    *out = (eco_arm_info){
+        .progress = &model->shared->progress,
+        .weight_bytes = model->memory.weight_bytes,
+        .device_bytes = model->arena_bytes,
+        .launches_per_token = model->launches_per_token,
+        .prefill_method = model->has_batch ? "batched, chunks of 64" : "token-by-token",
+        .kernels =
+            model->workload.batch > 1
+                ? "tensor cores, weights read once a step of the batch"
+                : "one persistent kernel a token, next weights asked for before each barrier",
+        .prepare_s = model->prepare_s};
 }

@@ -85,7 +85,8 @@ typedef struct cuda_memory {
     cuda_layer *layers; /* [n_layers], owned by the model; NULL: only counted */
     cuda_matrix embedding, head;
     uint64_t norm_final, angles;
-    uint64_t x, qkv, attended, hidden, logits, part, best_value, best_index, forced, state, sink, phases, arrived;
+    uint64_t x, qkv, attended, hidden, logits, part, best_value, best_index, forced, state, sink,
+        phases, arrived;
     uint64_t buffers_begin,
         end; /* buffers_begin … end hold activations; all addresses lie in base … end */
     uint64_t weight_bytes;
@@ -131,7 +132,7 @@ typedef struct cuda_model {
     cuda_stream_kernel stream_layers, stream_head; /* specialised text; head: where apart */
     cu_graph_exec *token_graph, *quiet_graph;
     cuda_prefill_graphs prefill, quiet_prefill;
-    bool has_batch; /* prompts go by chunks; token_graph is a step of all sequences */
+    bool has_batch;      /* prompts go by chunks; token_graph is a step of all sequences */
     uint32_t n_launches; /* kernels of the graph recorded last */
     uint32_t launches_per_token;
     double prepare_s;

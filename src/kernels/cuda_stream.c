@@ -67,17 +67,17 @@ static eco_status compile(cuda_model *model, const struct gpu_stream_args *args,
     specialise(text, "0x0ec0f001", args->n_slots);
     specialise(text, "0x0ec0f002", args->n_workers);
     specialise(text, "0x0ec0f003", args->n_slots - 2);
-    const eco_status status = ecoi_cuda_compile(&device->cuda, "stream", text, STREAM_REGISTERS,
-                                                &out->module, err);
+    const eco_status status =
+        ecoi_cuda_compile(&device->cuda, "stream", text, STREAM_REGISTERS, &out->module, err);
     ecoi_free(text);
     ECO_TRY(status);
     ECO_TRY(ecoi_cuda_done(
         device, device->cuda.api.module_function(&out->function, out->module, "eco_stream"),
         "eco_stream", err));
     return ecoi_cuda_done(device,
-                          device->cuda.api.function_attribute(
-                              out->function, CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                              (int)args->shared_bytes),
+                          device->cuda.api.function_attribute(out->function,
+                                                              CU_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                              (int)args->shared_bytes),
                           "cuFuncSetAttribute", err);
 }
 
@@ -141,22 +141,15 @@ static uint32_t min_u32(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* Parts of a head, at most: as many blocks as there are. Two parts are joined eight columns at a time. */
-static uint32_t n_splits(const cuda_model *model) {
-    const uint32_t most = min_u32(model->memory.n_splits, model->device->n_sm / model->shape.n_heads);
-    const bool whole = model->shape.d_head % 8 == 0;
-    return most >= 2 && whole ? most : 1;
-}
-
 static struct gpu_stream_args common_args(const cuda_model *model) {
     const cuda_memory *memory = &model->memory;
     const eco_model_shape *shape = &model->shape;
     const uint32_t grid = model->device->n_sm;
     const uint32_t n_query = shape->n_heads * shape->d_head;
     const uint32_t widest = max_u32(max_u32(shape->d_model, shape->d_ff), n_query);
-    const uint32_t rows = max_u32(max_u32(shape->n_vocab, 2 * shape->d_ff),
-                                  max_u32(n_query + 2 * shape->n_kv_heads * shape->d_head,
-                                          shape->d_model));
+    const uint32_t rows =
+        max_u32(max_u32(shape->n_vocab, 2 * shape->d_ff),
+                max_u32(n_query + 2 * shape->n_kv_heads * shape->d_head, shape->d_model));
     uint32_t lanes = 1;
     while (lanes * 8 < memory->d_stride) {
         lanes *= 2;
@@ -185,7 +178,7 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
         .d_head = shape->d_head,
         .d_stride = memory->d_stride,
         .capacity = memory->capacity,
-        .n_splits = n_splits(model),
+        .n_splits = max_u32(1, min_u32(memory->n_splits, grid / shape->n_heads)),
         .lanes = lanes,
         .input_cols = stream_padded_cols(widest),
         .n_segments = ((rows + 1) / 2 / grid + 1 + STREAM_WORKERS_MAX + 1) & ~1u,
@@ -230,8 +223,8 @@ static eco_status some_phases(const cuda_model *model, uint32_t first, uint32_t 
     out->phases = model->memory.phases + first * sizeof(struct gpu_phase);
     out->n_phases = n;
     out->format = (uint32_t)stream_format(format);
-    out->input_bytes = max_u32(stream_input_bytes(out->format, out->input_cols),
-                               (uint32_t)STREAM_ATTENTION_BYTES);
+    out->input_bytes =
+        max_u32(stream_input_bytes(out->format, out->input_cols), (uint32_t)STREAM_ATTENTION_BYTES);
     if (fit(out, have) && (out->format != STREAM_NF4 || out->n_workers == STREAM_WORKERS_MAX)) {
         return ECO_OK;
     }

@@ -202,10 +202,13 @@ static void read_arm(explanation *x, uint32_t arm) {
 
 /* The ceilings moved within their rounding: each by -1, 0 or 1 of it, in NEARBY ways. */
 static eco_bound bound_nearby(const explanation *x, uint32_t arm, int way) {
+    const int launch = way % 3 - 1;
+    const int read = way / 3 % 3 - 1;
+    const int matrix = way / 9 - 1;
     eco_bound_input input = x->inputs[arm];
-    input.read_bytes_per_s *= 1.0 + (way / 3 % 3 - 1) * x->read_rounding;
-    input.launch_s *= 1.0 + (way % 3 - 1) * x->launch_rounding;
-    input.matrix_flops_per_s *= 1.0 + (way / 9 - 1) * x->matrix_rounding[arm];
+    input.launch_s *= 1.0 + launch * x->launch_rounding;
+    input.read_bytes_per_s *= 1.0 + read * x->read_rounding;
+    input.matrix_flops_per_s *= 1.0 + matrix * x->matrix_rounding[arm];
     return eco_explain_bound(&input);
 }
 

@@ -25,9 +25,9 @@ enum { COUNTS = 3 };
 static const struct {
     eco_format format;
     double tolerance;
-} formats[] = {{ECO_FORMAT_FP16, 2e-3}, {ECO_FORMAT_BF16, 2e-3}, {ECO_FORMAT_NF4, 4e-3},
+} formats[] = {{ECO_FORMAT_FP16, 2e-3},  {ECO_FORMAT_BF16, 2e-3}, {ECO_FORMAT_NF4, 4e-3},
                {ECO_FORMAT_W8A16, 4e-3}, {ECO_FORMAT_Q4_0, 4e-3}, {ECO_FORMAT_Q8_0, 4e-3},
-               {ECO_FORMAT_FP8, 4e-3},  {ECO_FORMAT_INT8, 1e-2}};
+               {ECO_FORMAT_FP8, 4e-3},   {ECO_FORMAT_INT8, 1e-2}};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 static double tolerance_of(eco_format format) {

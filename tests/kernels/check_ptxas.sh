@@ -43,6 +43,13 @@ for format in 0 1 2 3 4 5 6 7; do
     done
 done
 
+# The kernel of one sequence likewise (cuda_stream.c), with the registers it is given.
+rm "$work/texts/stream.ptx"
+for format in 0 1 2 3 4 5 6 7 8; do
+    sed "s/0x0ec0f000/0x0000000$format/g; s/0x0ec0f001/0x00000004/g; s/0x0ec0f002/0x0000000f/g
+        s/0x0ec0f003/0x00000002/g" "$root/src/kernels/gpu/ptx/stream.ptx" >"$work/texts/stream_format$format.ptx"
+done
+
 for sm in 70 80 90; do
     if ! grep -q "sm_$sm\b" <<<"$help"; then
         echo "sm_$sm: this ptxas does not know it"
@@ -51,14 +58,20 @@ for sm in 70 80 90; do
     for file in "$work"/texts/*.ptx; do
         needs=$(awk '$1 == ".target" { sub(/^sm_/, "", $2); print $2 + 0; exit }' "$file")
         [ "$sm" -ge "$needs" ] || continue
-        if ! "$ptxas" -v -arch="sm_$sm" -o "$work/out.cubin" "$file" >"$work/log" 2>&1; then
+        options=()
+        [[ $(basename "$file") == stream_* ]] && options=(-maxrregcount 128)
+        if ! "$ptxas" -v "${options[@]}" -arch="sm_$sm" -o "$work/out.cubin" "$file" >"$work/log" 2>&1; then
             echo "sm_$sm: $(basename "$file"): refused"
             cat "$work/log"
             bad=1
             continue
         fi
         n=$((n + 1))
-        if grep -E '[1-9][0-9]* bytes spill|[1-9][0-9]* bytes stack frame' "$work/log"; then
+        # One sequence's kernel may keep a few words, once a layer, around attention.
+        most=0
+        [ ${#options[@]} -gt 0 ] && most=64
+        if awk -v most="$most" '/bytes spill|bytes stack frame/ { for (i = 1; i < NF; i++)
+                if ($(i + 1) == "bytes" && $i + 0 > most) { print; found = 1 } } END { exit !found }' "$work/log"; then
             echo "sm_$sm: $(basename "$file"): spills or keeps a stack"
             bad=1
         fi

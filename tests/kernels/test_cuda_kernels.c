@@ -263,7 +263,7 @@ static void test_logits_agree_with_the_cpu(void **state) {
 
 static void test_every_format_agrees_with_the_cpu(void **state) {
     (void)state;
-    const eco_format formats[] = {ECO_FORMAT_BF16, ECO_FORMAT_NF4,  ECO_FORMAT_INT8,
+    const eco_format formats[] = {ECO_FORMAT_BF16,  ECO_FORMAT_NF4,  ECO_FORMAT_INT8,
                                   ECO_FORMAT_W8A16, ECO_FORMAT_Q4_0, ECO_FORMAT_Q8_0,
                                   ECO_FORMAT_FP8};
     eco_model_shape shape = odd_shape(true);

@@ -71,7 +71,7 @@ struct gpu_fill_args {
     uint64_t key;
     uint64_t rows;
     uint32_t cols, stride, n_blocks, row_step;
-    float offset, scale; /* values are offset + scale · z; offset FP16 only */
+    float offset, scale;  /* values are offset + scale · z; offset FP16 only */
     uint64_t outlier_key; /* columns planted as outliers, FP16 only: synthetic.h */
     uint32_t outlier_permille, reserved;
 };

@@ -147,8 +147,7 @@ STREAM_INLINE void input_normed(const SHARED struct gpu_stream_args *a,
 }
 
 /* FP16 vector, padded with zeros to GPU_PAD, into shared memory; zeros behind it. */
-STREAM_INLINE void input_plain(const GLOBAL half *from, uint32_t cols,
-                               struct places p) {
+STREAM_INLINE void input_plain(const GLOBAL half *from, uint32_t cols, struct places p) {
     const uint32_t n = (cols + GPU_PAD - 1) / GPU_PAD * GPU_PAD;
     const uint32_t padded = stream_padded_cols(cols);
     for (uint32_t i = thread_index() * 8; i < padded; i += block_size() * 8) {
@@ -163,57 +162,6 @@ STREAM_INLINE void input_plain(const GLOBAL half *from, uint32_t cols,
             const float value[4] = {half_low(v[2 * k]), half_high(v[2 * k]), half_low(v[2 * k + 1]),
                                     half_high(v[2 * k + 1])};
             store_input(p, i + 4 * k, value);
-        }
-    }
-}
-
-/* Eight columns from e on, joined of two parts of a head: d_head is a multiple of 8 then. */
-STREAM_INLINE void join_eight(const SHARED struct gpu_stream_args *a, struct places p, uint32_t e) {
-    const uint32_t head = e / a->d_head;
-    const uint32_t part_size = a->d_head + 2;
-    const GLOBAL float *first = a->part + (uint64_t)head * a->n_splits * part_size;
-    const GLOBAL float *second = first + part_size;
-    const uint32_t d = e - head * a->d_head;
-    float one[8];
-    float two[8];
-    UNROLL
-    for (uint32_t k = 0; k < 8; k++) {
-        one[k] = load_shared_float(first + 2 + d + k);
-        two[k] = load_shared_float(second + 2 + d + k);
-    }
-    const float max_one = load_shared_float(first);
-    const float max_two = load_shared_float(second);
-    const float max = max_f32(max_one, max_two);
-    const float weight_one = exp_fast(max_one - max);
-    const float weight_two = exp_fast(max_two - max);
-    const float sum = load_shared_float(first + 1) * weight_one +
-                      load_shared_float(second + 1) * weight_two;
-    const float inverse = div_fast(1.0f, sum);
-    UNROLL
-    for (uint32_t k = 0; k < 8; k += 4) {
-        float value[4];
-        UNROLL
-        for (uint32_t i = 0; i < 4; i++) {
-            value[i] = (one[k + i] * weight_one + two[k + i] * weight_two) * inverse;
-        }
-        store_input(p, e + k, value);
-    }
-}
-
-STREAM_INLINE void input_attended(const SHARED struct gpu_stream_args *a, uint32_t cols,
-                                  struct places p) {
-    if (used_splits(a, a->position + 1) != 2) {
-        input_plain(a->attended, cols, p);
-        return;
-    }
-    const uint32_t padded = stream_padded_cols(cols);
-    for (uint32_t e = thread_index() * 8; e < padded; e += block_size() * 8) {
-        if (e < cols) {
-            join_eight(a, p, e);
-        } else {
-            const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-            store_input(p, e, zeros);
-            store_input(p, e + 4, zeros);
         }
     }
 }
@@ -330,7 +278,8 @@ STREAM_INLINE void store_pair(const SHARED struct gpu_stream_args *a,
 }
 
 /* Highest logit of the block. */
-STREAM_INLINE void store_best(const SHARED struct gpu_stream_args *a, struct best mine, struct places p) {
+STREAM_INLINE void store_best(const SHARED struct gpu_stream_args *a, struct best mine,
+                              struct places p) {
     SHARED uint32_t *index = (SHARED uint32_t *)(p.scratch + 32);
     mine = warp_best(mine);
     if (thread_index() % WARP == 0) {
@@ -354,8 +303,7 @@ STREAM_INLINE void finish(const SHARED struct gpu_stream_args *a,
     struct best best = {-__builtin_inff(), 0xffffffffu};
     block_barrier();
     for (uint32_t i = thread_index(); i < share.n_pairs; i += block_size()) {
-        const struct extras e =
-            i == thread_index() ? mine : ask_extras(a, phase, share, i);
+        const struct extras e = i == thread_index() ? mine : ask_extras(a, phase, share, i);
         const uint32_t row = 2 * (share.first_pair + i);
         const struct row_pair sum = pair_rows(share, p, i);
         const float first = fma_f32(sum.first, factor * e.first_scale, e.first);
@@ -408,7 +356,7 @@ STREAM_INLINE void attention(const SHARED struct gpu_stream_args *a, uint32_t la
     }
     meet_end(a, *n_met);
     attend(a, layer, p, first);
-    if (has_join(a)) {
+    if (used_splits(a, a->position + 1) > 1) {
         meet_begin(a, n_met);
         meet_end(a, *n_met);
         join_splits(a);
@@ -419,7 +367,7 @@ STREAM_INLINE void take_input(const SHARED struct gpu_stream_args *a,
                               const SHARED struct gpu_phase *phase, const struct part *gain,
                               struct places p) {
     if (phase->kind == PHASE_ADD_ATTENDED) {
-        input_attended(a, phase->cols, p);
+        input_plain(a->attended, phase->cols, p);
     } else if (phase->kind == PHASE_ADD_HIDDEN) {
         input_plain(a->hidden, phase->cols, p);
     } else {

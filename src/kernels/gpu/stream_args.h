@@ -9,13 +9,13 @@
 #include "args.h"
 
 enum {
-    STREAM_WARPS = 16, /* of a block */
+    STREAM_WARPS = 16,                     /* of a block */
     STREAM_WORKERS_MAX = STREAM_WARPS - 1, /* that multiply; the last keeps the grid together */
     STREAM_BLOCK = STREAM_WARPS * 32,
-    STREAM_REGISTERS = 128,  /* a thread, so that a block fits on every multiprocessor */
-    STREAM_COLS_MAX = 8192,  /* of the residual stream: its normalisation is held in registers */
+    STREAM_REGISTERS = 128,   /* a thread, so that a block fits on every multiprocessor */
+    STREAM_COLS_MAX = 8192,   /* of the residual stream: its normalisation is held in registers */
     STREAM_GROUP_COLS = 1024, /* inputs are padded with zeros to a multiple of this */
-    STREAM_SLOTS_MIN = 2, /* of a warp's ring: in flight, but for one */
+    STREAM_SLOTS_MIN = 2,     /* of a warp's ring: in flight, but for one */
     STREAM_SLOTS_MAX = 5,
     STREAM_WIDE_SLOT_BYTES = 2048,
     STREAM_NARROW_SLOT_BYTES = 2048 + 256,
@@ -27,8 +27,7 @@ enum {
     STREAM_ATTENTION_BYTES = (GPU_HEAD_MAX + 2 * STREAM_WARPS + STREAM_WARPS * GPU_HEAD_MAX) * 4 +
                              2 * GPU_HEAD_MAX * 2, /* struct head_part */
     STREAM_SPLITS_MAX = 64,
-    STREAM_SPLIT_POSITIONS = 512, /* that a block takes of a head before another joins it */
-    STREAM_HALVES_POSITIONS = 128 /* more are shared by two blocks, whatever the line above says */
+    STREAM_SPLIT_POSITIONS = 512 /* that a block takes of a head before another joins it */
 };
 
 static inline uint32_t stream_padded_cols(uint32_t cols) {
@@ -39,8 +38,8 @@ static inline uint32_t stream_padded_cols(uint32_t cols) {
  * shares, sums, angles. What is copied to shared memory lies at whole lines of 128 bytes: at odd
  * multiples of 16 the copies take a quarter longer. */
 static inline uint32_t stream_input_offset(uint32_t n_phases, uint32_t n_segments) {
-    const uint32_t bytes =
-        STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES + n_phases * 80 + n_segments * 8 + GPU_HEAD_MAX * 4;
+    const uint32_t bytes = STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES + n_phases * 80 +
+                           n_segments * 8 + GPU_HEAD_MAX * 4;
     return (bytes + 127) / 128 * 128;
 }
 
@@ -65,11 +64,11 @@ static inline uint32_t stream_input_bytes(uint32_t format, uint32_t cols) {
 
 /* What a phase does with the sums of a row pair. */
 enum gpu_phase_kind {
-    PHASE_QKV = 0, /* norm in front; + bias → qkv; attention follows */
+    PHASE_QKV = 0,      /* norm in front; + bias → qkv; attention follows */
     PHASE_ADD_ATTENDED, /* input: attended; added to the residual stream */
-    PHASE_GATE_UP, /* norm in front; row 2i gate, row 2i + 1 up; SiLU(gate) · up → hidden */
-    PHASE_ADD_HIDDEN, /* input: hidden; added to the residual stream */
-    PHASE_HEAD /* norm in front; → logits, and the highest of each block */
+    PHASE_GATE_UP,      /* norm in front; row 2i gate, row 2i + 1 up; SiLU(gate) · up → hidden */
+    PHASE_ADD_HIDDEN,   /* input: hidden; added to the residual stream */
+    PHASE_HEAD          /* norm in front; → logits, and the highest of each block */
 };
 
 /* One matrix product; layout as gpu_gemv_args says, scales as docs/formats.md. 64 bytes. */
@@ -87,12 +86,12 @@ struct gpu_stream_args {
     DEV(const float) angles;            /* [capacity][d_head / 2][2] */
     DEV(half) k_cache;                  /* of layer 0: [n_kv_heads][capacity][d_stride] */
     DEV(half) v_cache;
-    DEV(float) x;       /* [d_model] residual stream */
-    DEV(float) qkv;     /* [(n_heads + 2 n_kv_heads) d_head], before rotation */
-    DEV(half) attended; /* [n_heads d_head], padded with zeros to GPU_PAD */
-    DEV(half) hidden;   /* [d_ff], likewise */
-    DEV(float) logits;  /* [n_vocab] */
-    DEV(float) part;    /* [n_heads][n_splits][d_head + 2], as gpu_attention_args */
+    DEV(float) x;          /* [d_model] residual stream */
+    DEV(float) qkv;        /* [(n_heads + 2 n_kv_heads) d_head], before rotation */
+    DEV(half) attended;    /* [n_heads d_head], padded with zeros to GPU_PAD */
+    DEV(half) hidden;      /* [d_ff], likewise */
+    DEV(float) logits;     /* [n_vocab] */
+    DEV(float) part;       /* [n_heads][n_splits][d_head + 2], as gpu_attention_args */
     DEV(float) best_value; /* [grid] */
     DEV(uint32_t) best_index;
     DEV(uint32_t) arrived; /* grid barrier: 0 when the kernel begins */
@@ -103,11 +102,11 @@ struct gpu_stream_args {
     uint32_t format, n_slots, n_workers;
     uint32_t shared_bytes; /* of a block, for the launch */
     uint32_t n_phases, d_model, embedding_stride, n_heads, n_kv_heads, d_head, d_stride, capacity;
-    uint32_t n_splits; /* of the cache, at most; few positions use fewer */
-    uint32_t lanes;    /* that share a position, as gpu_attention_args */
-    uint32_t input_cols;  /* the widest input, padded as stream_padded_cols says */
-    uint32_t input_bytes; /* room for that, or for attention's needs */
-    uint32_t n_segments;   /* room for partial sums of a phase: row pairs of a block + workers */
+    uint32_t n_splits;        /* of the cache, at most; few positions use fewer */
+    uint32_t lanes;           /* that share a position, as gpu_attention_args */
+    uint32_t input_cols;      /* the widest input, padded as stream_padded_cols says */
+    uint32_t input_bytes;     /* room for that, or for attention's needs */
+    uint32_t n_segments;      /* room for partial sums of a phase: row pairs of a block + workers */
     uint32_t position, token; /* the kernel's own: from the state */
     float eps, scale, inverse_width; /* scale 1 / sqrt(d_head), inverse_width 1 / d_model */
 };

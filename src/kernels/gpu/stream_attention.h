@@ -62,7 +62,7 @@ STREAM_INLINE void join_groups(struct seen *s, uint32_t lanes) {
 /* A head and a part of the positions; and where a block works at it (the input's place is free). */
 struct head_part {
     uint32_t head, split, n_splits, first, last, n;
-    uint64_t cache; /* of its KV head and layer: halves from the caches' beginning */
+    uint64_t cache;      /* of its KV head and layer: halves from the caches' beginning */
     SHARED float *query; /* [d_head], rotated and scaled */
     SHARED half *key;    /* [GPU_HEAD_MAX], of the newest position */
     SHARED half *value;
@@ -72,14 +72,7 @@ struct head_part {
 };
 
 STREAM_INLINE uint32_t used_splits(const SHARED struct gpu_stream_args *a, uint32_t n) {
-    const uint32_t wanted = (n + STREAM_SPLIT_POSITIONS - 1) / STREAM_SPLIT_POSITIONS;
-    const uint32_t fewest = n > STREAM_HALVES_POSITIONS ? 2 : 1;
-    return min_u32(wanted > fewest ? wanted : fewest, a->n_splits);
-}
-
-/* Two parts are joined by those who read them; more by a step of their own. */
-STREAM_INLINE bool has_join(const SHARED struct gpu_stream_args *a) {
-    return used_splits(a, a->position + 1) > 2;
+    return min_u32((n + STREAM_SPLIT_POSITIONS - 1) / STREAM_SPLIT_POSITIONS, a->n_splits);
 }
 
 STREAM_INLINE struct head_part part_of(const SHARED struct gpu_stream_args *a, uint32_t layer,
@@ -251,8 +244,7 @@ STREAM_INLINE void join_warps(const SHARED struct gpu_stream_args *a, const stru
         a->attended[(uint64_t)h->head * a->d_head + d] = (half)div_fast(value, sum);
         return;
     }
-    GLOBAL float *part =
-        a->part + ((uint64_t)h->head * a->n_splits + h->split) * (a->d_head + 2);
+    GLOBAL float *part = a->part + ((uint64_t)h->head * a->n_splits + h->split) * (a->d_head + 2);
     part[2 + d] = value;
     if (d == 0) {
         part[0] = max;

@@ -75,10 +75,9 @@ STREAM_INLINE int32_t dot_bytes(uint32_t a, uint32_t b, int32_t sum) {
 
 /* As copy_async, four bytes. */
 STREAM_INLINE void copy_async_word(SHARED void *to, const GLOBAL void *from, bool take) {
-    __asm__ volatile(
-        "cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((uint32_t)(uintptr_t)to), "l"(from),
-        "r"(take ? 4u : 0u)
-        : "memory");
+    __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((uint32_t)(uintptr_t)to),
+                     "l"(from), "r"(take ? 4u : 0u)
+                     : "memory");
 }
 STREAM_INLINE void warp_barrier(void) {
     __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory");
@@ -131,7 +130,10 @@ STREAM_INLINE void grid_arrive(GLOBAL uint32_t *arrived) {
 STREAM_INLINE void grid_wait(const GLOBAL uint32_t *arrived, uint32_t n) {
     uint32_t seen = 0;
     for (uint32_t turns = 0; seen < n; turns++) {
-        __asm__ volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(arrived) : "memory");
+        __asm__ volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                         : "=r"(seen)
+                         : "l"(arrived)
+                         : "memory");
         if (turns > 1u << 26) {
             __asm__ volatile("trap;");
         }

@@ -47,7 +47,10 @@ STREAM_INLINE uint32_t step_bytes(void) {
 }
 /* Bytes of the scales of a step's blocks; 0: one scale a row, or none. */
 STREAM_INLINE uint32_t scale_step_bytes(void) {
-    return is_nf4() ? 8 * 4 : stream_format() == STREAM_Q4_0 ? 16 * 2 : stream_format() == STREAM_Q8_0 ? 8 * 2 : 0;
+    return is_nf4()                         ? 8 * 4
+           : stream_format() == STREAM_Q4_0 ? 16 * 2
+           : stream_format() == STREAM_Q8_0 ? 8 * 2
+                                            : 0;
 }
 /* The lane's scale among those of a step, as a float. */
 STREAM_INLINE float lane_scale(const SHARED char *scales) {
@@ -55,7 +58,8 @@ STREAM_INLINE float lane_scale(const SHARED char *scales) {
     if (is_nf4()) {
         return ((const SHARED float *)scales)[lane / 4];
     }
-    return (float)((const SHARED half *)scales)[stream_format() == STREAM_Q4_0 ? lane / 2 : lane / 4];
+    return (
+        float)((const SHARED half *)scales)[stream_format() == STREAM_Q4_0 ? lane / 2 : lane / 4];
 }
 STREAM_INLINE bool has_block_scale(void) {
     return scale_step_bytes() != 0;
@@ -72,7 +76,7 @@ STREAM_INLINE float sum_factor(void) {
            : stream_format() == STREAM_W8A16 ? 1024.0f / 127.0f
            : stream_format() == STREAM_INT8  ? 1024.0f / 127.0f
            : stream_format() == STREAM_FP8   ? 2048.0f
-                                    : 1.0f;
+                                             : 1.0f;
 }
 STREAM_INLINE float input_factor(void) {
     return is_wide() ? 1.0f : 0.125f;
