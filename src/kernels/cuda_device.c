@@ -103,10 +103,10 @@ static eco_status read_identity(cuda_device *device, eco_error *err) {
     for (char *c = pci; *c != '\0'; c++) {
         *c = (char)tolower((unsigned char)*c);
     }
-    if (major < 7) {
+    if (major < 8) {
         return eco_error_set(
             err, ECO_E_UNSUPPORTED, 0,
-            "cuda: %s has compute capability %d.%d; the kernels need 7.0 (Volta) or newer",
+            "cuda: %s has compute capability %d.%d; the kernels need 8.0 (Ampere) or newer",
             device->name, major, minor);
     }
     return ECO_OK;

@@ -57,9 +57,9 @@ static int run(bench *b, eco_format format) {
     if (read <= 0.0 || tokens <= 0.0) {
         return 1;
     }
-    const double bytes =
-        eco_model_token_bytes(b->shape, format, ECO_FORMAT_FP16, PROMPT + (double)TOKENS / 2.0)
-            .total;
+    const double bytes = eco_model_token_bytes(b->shape, format, ECO_FORMAT_FP16,
+                                               (double)PROMPT + (double)TOKENS / 2.0)
+                             .total;
     (void)printf("%-8s %8.2f tokens/s %8.3f GB/token %8.2f GB/s of %.2f: %5.1f %%\n",
                  eco_format_at(format)->name, tokens, bytes * 1e-9, tokens * bytes * 1e-9,
                  read * 1e-9, 100.0 * tokens * bytes / read);
