@@ -17,8 +17,9 @@ const char *eco_plot_kind_name(eco_plot_kind kind) {
 }
 
 const char *ecoi_plot_color(uint32_t index) {
-    static const char *const colors[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                         "#E69F00", "#56B4E9", "#333333", "#8C564B"};
+    static const char *const colors[] = {
+        "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
+        "#56B4E9", "#333333", "#8C564B", "#6A51A3"}; /* as many as formats */
     return colors[index % (sizeof colors / sizeof colors[0])];
 }
 

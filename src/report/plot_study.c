@@ -7,6 +7,7 @@
 
 #include "core/alloc.h"
 #include "core/str.h"
+#include "ecocompute/arch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -272,6 +273,12 @@ static void add_energy_axis(const chart *c, eco_text *out) {
     ecoi_text_add_z(out, "]\n");
 }
 
+/* A format has one colour in all pictures. */
+static const char *series_color(const chart *c, uint32_t i) {
+    eco_format format;
+    return ecoi_plot_color(eco_format_find(c->series[i], &format) ? (uint32_t)format : i);
+}
+
 static void add_curves(const chart *c, bool zero_line, eco_text *out) {
     ecoi_text_add_z(out, "set bars 1.5\nplot ");
     if (zero_line) {
@@ -280,10 +287,10 @@ static void add_curves(const chart *c, bool zero_line, eco_text *out) {
     for (uint32_t i = 0; i < c->n_series; i++) {
         ecoi_text_addf(
             out, "%s$p%u using 1:2:3:4 with yerrorbars pt %u ps 0.9 lw 1.5 lc rgb '%s' title ",
-            i > 0 ? ", \\\n  " : "", i, 4 + i % 10, ecoi_plot_color(i));
+            i > 0 ? ", \\\n  " : "", i, 4 + i % 10, series_color(c, i));
         ecoi_plot_quote(out, c->series[i]);
         ecoi_text_addf(out, ", \\\n  $m%u using 1:2 with lines lw 1 lc rgb '%s' notitle", i,
-                       ecoi_plot_color(i));
+                       series_color(c, i));
     }
     ecoi_text_add_char(out, '\n');
 }
@@ -474,7 +481,8 @@ static void draw_bars(chart *c, const bar_list *list, const char *subtitle,
         }
         ecoi_text_add_z(out, "EOD\n");
     }
-    ecoi_text_add_z(out, "set xtics rotate by 45 right (");
+    /* Room for the beginning of the first label. */
+    ecoi_text_add_z(out, "set lmargin at screen 0.13\nset xtics rotate by 45 right (");
     for (size_t i = 0; i < list->n; i++) {
         ecoi_text_add_z(out, i > 0 ? ", " : "");
         ecoi_plot_quote(out, list->bars[i].label);
@@ -486,7 +494,7 @@ static void draw_bars(chart *c, const bar_list *list, const char *subtitle,
                    n - 1);
     for (uint32_t s = 0; s < c->n_series; s++) {
         ecoi_text_addf(out, "%s$p%u using 1:2 with boxes fc rgb '%s' title ",
-                       s > 0 ? ", \\\n  " : "", s, ecoi_plot_color(s));
+                       s > 0 ? ", \\\n  " : "", s, series_color(c, s));
         ecoi_plot_quote(out, c->series[s]);
         ecoi_text_addf(out,
                        ", \\\n  $p%u using 1:2:3:4 with yerrorbars pt -1 lw 1.2 lc rgb '#222222' "

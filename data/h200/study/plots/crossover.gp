@@ -67,13 +67,13 @@ set xrange [0.4347826086956522:8.049999999999999]
 set offsets 0,0,graph 0.06,graph 0.06
 set bars 1.5
 plot 0 with lines lw 1.5 lc rgb '#888888' notitle, \
-  $p0 using 1:2:3:4 with yerrorbars pt 4 ps 0.9 lw 1.5 lc rgb '#0072B2' title 'FP8', \
-  $m0 using 1:2 with lines lw 1 lc rgb '#0072B2' notitle, \
-  $p1 using 1:2:3:4 with yerrorbars pt 5 ps 0.9 lw 1.5 lc rgb '#D55E00' title 'INT8', \
-  $m1 using 1:2 with lines lw 1 lc rgb '#D55E00' notitle, \
+  $p0 using 1:2:3:4 with yerrorbars pt 4 ps 0.9 lw 1.5 lc rgb '#6A51A3' title 'FP8', \
+  $m0 using 1:2 with lines lw 1 lc rgb '#6A51A3' notitle, \
+  $p1 using 1:2:3:4 with yerrorbars pt 5 ps 0.9 lw 1.5 lc rgb '#E69F00' title 'INT8', \
+  $m1 using 1:2 with lines lw 1 lc rgb '#E69F00' notitle, \
   $p2 using 1:2:3:4 with yerrorbars pt 6 ps 0.9 lw 1.5 lc rgb '#009E73' title 'NF4', \
   $m2 using 1:2 with lines lw 1 lc rgb '#009E73' notitle, \
-  $p3 using 1:2:3:4 with yerrorbars pt 7 ps 0.9 lw 1.5 lc rgb '#CC79A7' title 'Q4_0', \
-  $m3 using 1:2 with lines lw 1 lc rgb '#CC79A7' notitle, \
-  $p4 using 1:2:3:4 with yerrorbars pt 8 ps 0.9 lw 1.5 lc rgb '#E69F00' title 'W8A16', \
-  $m4 using 1:2 with lines lw 1 lc rgb '#E69F00' notitle
+  $p3 using 1:2:3:4 with yerrorbars pt 7 ps 0.9 lw 1.5 lc rgb '#333333' title 'Q4_0', \
+  $m3 using 1:2 with lines lw 1 lc rgb '#333333' notitle, \
+  $p4 using 1:2:3:4 with yerrorbars pt 8 ps 0.9 lw 1.5 lc rgb '#56B4E9' title 'W8A16', \
+  $m4 using 1:2 with lines lw 1 lc rgb '#56B4E9' notitle

@@ -47,6 +47,7 @@ $p5 << EOD
 20 69.16 69.16 69.16 
 23 23.189999999999998 23.189999999999998 23.189999999999998 
 EOD
+set lmargin at screen 0.13
 set xtics rotate by 45 right ('Qwen2-0.5B FP16, batch 1' 0, 'Qwen2-0.5B FP8, batch 1' 1, 'Qwen2-0.5B INT8, batch 1' 2, 'Qwen2-0.5B NF4, batch 1' 3, 'Qwen2-0.5B Q4_0, batch 1' 4, 'Qwen2-0.5B W8A16, batch 1' 5, 'TinyLlama-1.1B FP16, batch 1' 6, 'TinyLlama-1.1B FP8, batch 1' 7, 'TinyLlama-1.1B INT8, batch 1' 8, 'TinyLlama-1.1B NF4, batch 1' 9, 'TinyLlama-1.1B Q4_0, batch 1' 10, 'TinyLlama-1.1B W8A16, batch 1' 11, 'TinyLlama-1.1B FP16, batch 64' 12, 'TinyLlama-1.1B NF4, batch 64' 13, 'TinyLlama-1.1B W8A16, batch 64' 14, 'Qwen2-7B FP16, batch 1' 15, 'Qwen2-7B FP8, batch 1' 16, 'Qwen2-7B INT8, batch 1' 17, 'Qwen2-7B NF4, batch 1' 18, 'Qwen2-7B Q4_0, batch 1' 19, 'Qwen2-7B W8A16, batch 1' 20, 'Qwen2-7B FP16, batch 64' 21, 'Qwen2-7B NF4, batch 64' 22, 'Qwen2-7B W8A16, batch 64' 23) noenhanced
 set xrange [-0.7:23.7]
 set yrange [0:100]
@@ -56,16 +57,16 @@ set bars 1.5
 plot $p0 using 1:2 with boxes fc rgb '#0072B2' title 'FP16', \
   $p0 using 1:2:3:4 with yerrorbars pt -1 lw 1.2 lc rgb '#222222' notitle, \
   $p0 using 1:4:(sprintf('%.0f', $2)) with labels offset 0,0.6 notitle, \
-  $p1 using 1:2 with boxes fc rgb '#D55E00' title 'FP8', \
+  $p1 using 1:2 with boxes fc rgb '#6A51A3' title 'FP8', \
   $p1 using 1:2:3:4 with yerrorbars pt -1 lw 1.2 lc rgb '#222222' notitle, \
   $p1 using 1:4:(sprintf('%.0f', $2)) with labels offset 0,0.6 notitle, \
-  $p2 using 1:2 with boxes fc rgb '#009E73' title 'INT8', \
+  $p2 using 1:2 with boxes fc rgb '#E69F00' title 'INT8', \
   $p2 using 1:2:3:4 with yerrorbars pt -1 lw 1.2 lc rgb '#222222' notitle, \
   $p2 using 1:4:(sprintf('%.0f', $2)) with labels offset 0,0.6 notitle, \
-  $p3 using 1:2 with boxes fc rgb '#CC79A7' title 'NF4', \
+  $p3 using 1:2 with boxes fc rgb '#009E73' title 'NF4', \
   $p3 using 1:2:3:4 with yerrorbars pt -1 lw 1.2 lc rgb '#222222' notitle, \
   $p3 using 1:4:(sprintf('%.0f', $2)) with labels offset 0,0.6 notitle, \
-  $p4 using 1:2 with boxes fc rgb '#E69F00' title 'Q4_0', \
+  $p4 using 1:2 with boxes fc rgb '#333333' title 'Q4_0', \
   $p4 using 1:2:3:4 with yerrorbars pt -1 lw 1.2 lc rgb '#222222' notitle, \
   $p4 using 1:4:(sprintf('%.0f', $2)) with labels offset 0,0.6 notitle, \
   $p5 using 1:2 with boxes fc rgb '#56B4E9' title 'W8A16', \

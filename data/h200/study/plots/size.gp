@@ -80,13 +80,13 @@ set yrange [151.55769230769232:3215.7541]
 set bars 1.5
 plot $p0 using 1:2:3:4 with yerrorbars pt 4 ps 0.9 lw 1.5 lc rgb '#0072B2' title 'FP16', \
   $m0 using 1:2 with lines lw 1 lc rgb '#0072B2' notitle, \
-  $p1 using 1:2:3:4 with yerrorbars pt 5 ps 0.9 lw 1.5 lc rgb '#D55E00' title 'FP8', \
-  $m1 using 1:2 with lines lw 1 lc rgb '#D55E00' notitle, \
-  $p2 using 1:2:3:4 with yerrorbars pt 6 ps 0.9 lw 1.5 lc rgb '#009E73' title 'INT8', \
-  $m2 using 1:2 with lines lw 1 lc rgb '#009E73' notitle, \
-  $p3 using 1:2:3:4 with yerrorbars pt 7 ps 0.9 lw 1.5 lc rgb '#CC79A7' title 'NF4', \
-  $m3 using 1:2 with lines lw 1 lc rgb '#CC79A7' notitle, \
-  $p4 using 1:2:3:4 with yerrorbars pt 8 ps 0.9 lw 1.5 lc rgb '#E69F00' title 'Q4_0', \
-  $m4 using 1:2 with lines lw 1 lc rgb '#E69F00' notitle, \
+  $p1 using 1:2:3:4 with yerrorbars pt 5 ps 0.9 lw 1.5 lc rgb '#6A51A3' title 'FP8', \
+  $m1 using 1:2 with lines lw 1 lc rgb '#6A51A3' notitle, \
+  $p2 using 1:2:3:4 with yerrorbars pt 6 ps 0.9 lw 1.5 lc rgb '#E69F00' title 'INT8', \
+  $m2 using 1:2 with lines lw 1 lc rgb '#E69F00' notitle, \
+  $p3 using 1:2:3:4 with yerrorbars pt 7 ps 0.9 lw 1.5 lc rgb '#009E73' title 'NF4', \
+  $m3 using 1:2 with lines lw 1 lc rgb '#009E73' notitle, \
+  $p4 using 1:2:3:4 with yerrorbars pt 8 ps 0.9 lw 1.5 lc rgb '#333333' title 'Q4_0', \
+  $m4 using 1:2 with lines lw 1 lc rgb '#333333' notitle, \
   $p5 using 1:2:3:4 with yerrorbars pt 9 ps 0.9 lw 1.5 lc rgb '#56B4E9' title 'W8A16', \
   $m5 using 1:2 with lines lw 1 lc rgb '#56B4E9' notitle
