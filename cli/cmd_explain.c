@@ -12,7 +12,7 @@ enum { REPORTS_MAX = 4096 };
 typedef struct explain_input {
     cli_common common;
     const char *reports[REPORTS_MAX];
-    size_t n_reports;
+    size_t n_reports, n_printed;
 } explain_input;
 
 static const struct argp_option options[] = {CLI_COMMON_OPTIONS, {0}};
@@ -48,7 +48,7 @@ static const struct argp argp = {
         "of `ecocompute probe` for the same card, with its date.\v"
         "Example: ecocompute explain ecocompute-out/latest/energy.json"};
 
-static int print_one(const explain_input *input, size_t i, const eco_explanation *e) {
+static int print_one(explain_input *input, size_t i, const eco_explanation *e) {
     eco_text text = {0};
     eco_error error = {0};
     if (!input->common.json) {
@@ -61,7 +61,7 @@ static int print_one(const explain_input *input, size_t i, const eco_explanation
     if (eco_explanation_json(e, &text, &error) != ECO_OK) {
         return cli_fail(&error);
     }
-    cli_out("%s\n{", i > 0 ? "," : "[");
+    cli_out("%s\n{", input->n_printed++ > 0 ? "," : "");
     cli_json_field("report", input->reports[i], false);
     cli_out("\"explanation\": ");
     cli_print(&text);
@@ -70,7 +70,7 @@ static int print_one(const explain_input *input, size_t i, const eco_explanation
     return EXIT_DONE;
 }
 
-static int explain_one(const explain_input *input, size_t i) {
+static int explain_one(explain_input *input, size_t i) {
     eco_report *report = NULL;
     eco_error error = {0};
     eco_explain_lent lent;
@@ -95,6 +95,9 @@ int cmd_explain(int argc, char **argv) {
     cli_check_options(argc, argv, options, NULL);
     cli_parse(&argp, argc, argv, &input);
     int status = EXIT_DONE;
+    if (input.common.json) {
+        cli_out("[");
+    }
     for (size_t i = 0; i < input.n_reports; i++) {
         const int one = explain_one(&input, i);
         status = one != EXIT_DONE ? one : status;

@@ -86,8 +86,13 @@ int cmd_export(int argc, char **argv) {
     int status = EXIT_DONE;
     for (size_t i = 0; study != NULL && status == EXIT_DONE && i < input.n_reports; i++) {
         eco_report *report = NULL;
-        if (eco_report_load(input.reports[i], &report, &error) != ECO_OK ||
-            eco_study_add_report(study, report, input.reports[i], &error) != ECO_OK) {
+        const char *schema = NULL;
+        if (eco_report_load(input.reports[i], &report, &error) != ECO_OK) {
+            status = cli_fail(&error);
+        } else if (!eco_report_string(report, ECO_FIELD_SCHEMA_VERSION, ECO_TOP, &schema)) {
+            cli_err("ecocompute: %s: not a report: it has no schema_version\n", input.reports[i]);
+            status = EXIT_FAILED;
+        } else if (eco_study_add_report(study, report, input.reports[i], &error) != ECO_OK) {
             status = cli_fail(&error);
         }
         eco_report_free(report);

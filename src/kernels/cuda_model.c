@@ -354,9 +354,9 @@ void ecoi_cuda_model_describe(const void *opaque, eco_arm_info *out) {
         .device_bytes = model->arena_bytes,
         .launches_per_token = model->launches_per_token,
         .prefill_method = model->has_batch ? "batched, chunks of 64" : "token-by-token",
-        .kernels =
-            model->workload.batch > 1
-                ? "tensor cores, weights read once a step of the batch"
-                : "one persistent kernel a token, next weights asked for before each barrier",
+        .kernels = model->workload.batch > 1 ? "tensor cores, weights read once a step of the batch"
+                   : model->stream_head.module != NULL
+                       ? "persistent kernels, one for the layers and one for the head"
+                       : "one persistent kernel a token, next weights asked for ahead",
         .prepare_s = model->prepare_s};
 }

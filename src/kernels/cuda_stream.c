@@ -46,12 +46,15 @@ bool ecoi_cuda_stream_has(eco_format format) {
 }
 
 /* Writes a value over a constant of stream_device.h; both are ten characters. */
-static void specialise(char *text, const char *mark, uint32_t value) {
+static bool specialise(char *text, const char *mark, uint32_t value) {
     char digits[11];
+    bool found = false;
     (void)snprintf(digits, sizeof digits, "0x%08x", (unsigned)value);
     for (char *at = strstr(text, mark); at != NULL; at = strstr(at, mark)) {
         memcpy(at, digits, sizeof digits - 1);
+        found = true;
     }
+    return found;
 }
 
 static eco_status compile(cuda_model *model, const struct gpu_stream_args *args,
@@ -63,12 +66,15 @@ static eco_status compile(cuda_model *model, const struct gpu_stream_args *args,
         return eco_error_set(err, ECO_E_NO_MEMORY, 0, "cuda: no host memory for a kernel's text");
     }
     memcpy(text, ecoi_ptx_stream, n + 1);
-    specialise(text, "0x0ec0f000", args->format);
-    specialise(text, "0x0ec0f001", args->n_slots);
-    specialise(text, "0x0ec0f002", args->n_workers);
-    specialise(text, "0x0ec0f003", args->n_slots - 2);
+    const bool whole = specialise(text, "0x0ec0f000", args->format) &&
+                       specialise(text, "0x0ec0f001", args->n_slots) &&
+                       specialise(text, "0x0ec0f002", args->n_workers) &&
+                       specialise(text, "0x0ec0f003", args->n_slots - 2);
     const eco_status status =
-        ecoi_cuda_compile(&device->cuda, "stream", text, STREAM_REGISTERS, &out->module, err);
+        whole
+            ? ecoi_cuda_compile(&device->cuda, "stream", text, STREAM_REGISTERS, &out->module, err)
+            : eco_error_set(err, ECO_E_INVALID, 0,
+                            "cuda: the kernel's text lacks a constant to be written over");
     ecoi_free(text);
     ECO_TRY(status);
     ECO_TRY(ecoi_cuda_done(

@@ -77,6 +77,12 @@ is_stderr "ecocompute: empty.json: trials.arms: no arm with a speed, so there is
 run explain empty.json "$first"
 is_status 1
 grep -q 'kernel-bound' stdout || fail "the second report is missing"
+run explain --json empty.json "$first"
+is_status 1
+jq -e 'length == 1' stdout >/dev/null || fail "not a list of the one that can be explained"
+run explain --json empty.json
+is_status 1
+jq -e 'length == 0' stdout >/dev/null || fail "not an empty list"
 run explain
 is_status 2
 is_stderr "ecocompute: explain: a report is expected, such as ecocompute-out/latest/energy.json"

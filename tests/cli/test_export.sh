@@ -49,6 +49,10 @@ jq -e '.ci95_lo_pct == null and .gpu == "=cmd|calc"' stdout >/dev/null || fail "
 run export nowhere.json
 is_status 1
 is_stderr "ecocompute: nowhere.json: cannot read: No such file or directory"
+echo '{}' >empty.json
+run export empty.json
+is_status 1
+is_stderr "ecocompute: empty.json: not a report: it has no schema_version"
 run export "$first" nowhere.json
 is_status 1
 [ ! -s stdout ] || fail "half a table"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034,SC2154 # rc_good: for lib_case.sh; command, kind, nth, rc: its
 #
-# What lib_case.sh holds a run against: an end with a status of CLI.md and one line that says why, nothing left behind,
+# What lib_case.sh holds a run against: an end with a status of the contract and one line that says why, nothing left behind,
 # and numbers that are the truth within their stated uncertainty, or absent with a reason. What is not so goes to `bad`,
 # a number that is not the truth to `wrong`.
 bad=()

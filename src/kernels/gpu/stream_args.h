@@ -71,13 +71,13 @@ enum gpu_phase_kind {
     PHASE_HEAD          /* norm in front; → logits, and the highest of each block */
 };
 
-/* One matrix product; layout as gpu_gemv_args says, scales as docs/formats.md. 64 bytes. */
+/* One matrix product; layout as cuda_matrix says (cuda_model.h). 64 bytes. */
 struct gpu_phase {
     DEV(const void) weights;
     DEV(const void) scales;
     DEV(const half) gain; /* phases with a norm: [cols] */
     DEV(const half) bias; /* PHASE_QKV: [rows] or null */
-    uint32_t kind, format, rows, cols, stride, n_blocks, layer, reserved;
+    uint32_t kind, unused, rows, cols, stride, n_blocks, layer, reserved;
 };
 
 struct gpu_stream_args {
@@ -91,7 +91,7 @@ struct gpu_stream_args {
     DEV(half) attended;    /* [n_heads d_head], padded with zeros to GPU_PAD */
     DEV(half) hidden;      /* [d_ff], likewise */
     DEV(float) logits;     /* [n_vocab] */
-    DEV(float) part;       /* [n_heads][n_splits][d_head + 2], as gpu_attention_args */
+    DEV(float) part;       /* [n_heads][n_splits][d_head + 2]: max, sum, weighted values */
     DEV(float) best_value; /* [grid] */
     DEV(uint32_t) best_index;
     DEV(uint32_t) arrived; /* grid barrier: 0 when the kernel begins */
@@ -103,7 +103,7 @@ struct gpu_stream_args {
     uint32_t shared_bytes; /* of a block, for the launch */
     uint32_t n_phases, d_model, embedding_stride, n_heads, n_kv_heads, d_head, d_stride, capacity;
     uint32_t n_splits;        /* of the cache, at most; few positions use fewer */
-    uint32_t lanes;           /* that share a position, as gpu_attention_args */
+    uint32_t lanes;           /* that share a position: a power of two, 8 lanes >= d_stride */
     uint32_t input_cols;      /* the widest input, padded as stream_padded_cols says */
     uint32_t input_bytes;     /* room for that, or for attention's needs */
     uint32_t n_segments;      /* room for partial sums of a phase: row pairs of a block + workers */

@@ -125,7 +125,7 @@ STREAM_INLINE void grid_arrive(GLOBAL uint32_t *arrived) {
     __asm__ volatile("fence.acq_rel.gpu;\n\tred.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(arrived)
                      : "memory");
 }
-/* Until `n` have come. Never longer than a driver's patience: some hundred million turns, then the
+/* Until `n` have come. Some 67 million turns at most, then the
  * kernel faults, so that a mistake is an error and not a hang. */
 STREAM_INLINE void grid_wait(const GLOBAL uint32_t *arrived, uint32_t n) {
     uint32_t seen = 0;
