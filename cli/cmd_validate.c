@@ -145,12 +145,13 @@ static int validate_one(const validate_input *input, size_t i) {
     int status = EXIT_DONE;
     if (input->recompute &&
         eco_report_recompute_file(report, v.path, &v.findings, &error) != ECO_OK) {
-        status = cli_fail(&error);
+        status = cli_fail(&error); /* not looked at to the end: there is no verdict */
+        eco_findings_add(&v.findings, "%s", error.message);
     }
     eco_report_free(report);
     if (input->common.json) {
         print_json(input, &v, i == 0);
-    } else {
+    } else if (status == EXIT_DONE) {
         print_text(input, &v);
     }
     status = status == EXIT_DONE && v.findings.n > 0 ? EXIT_REFUSED : status;

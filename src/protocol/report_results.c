@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { MATRIX_DECIMALS = 6 }; /* TFLOP/s, TOP/s: a slow CPU has thousandths of them */
+
 typedef struct pair {
     eco_report *report;
     const eco_session *session;
@@ -325,10 +327,10 @@ static void explain(pair *p) {
     put(r, ECO_FIELD_EX_UNIT_BYTES, ECO_TOP, c->read_unit_bytes, 0);
     put(r, ECO_FIELD_EX_LAUNCH_US, ECO_TOP, c->launch_s * 1e6, 4);
     if (c->matrix_fp16_ops_per_s > 0.0) {
-        put(r, ECO_FIELD_EX_FP16, ECO_TOP, c->matrix_fp16_ops_per_s * 1e-12, 3);
+        put(r, ECO_FIELD_EX_FP16, ECO_TOP, c->matrix_fp16_ops_per_s * 1e-12, MATRIX_DECIMALS);
     }
     if (c->matrix_int8_ops_per_s > 0.0) {
-        put(r, ECO_FIELD_EX_INT8, ECO_TOP, c->matrix_int8_ops_per_s * 1e-12, 3);
+        put(r, ECO_FIELD_EX_INT8, ECO_TOP, c->matrix_int8_ops_per_s * 1e-12, MATRIX_DECIMALS);
     }
     for (uint32_t i = 0; i < p->n_arms; i++) {
         bound_arm(p, i);

@@ -16,7 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Half a unit of the decimals with which the ceilings are printed, in GB/s, W, mJ/GB, TFLOP/s, TOP/s and us. */
+/* Half a unit of the decimals with which the ceilings are printed, in GB/s, W, mJ/GB and us; of matrix rates in TFLOP/s and
+ * TOP/s the same, although newer reports print three decimals more. */
 static const double CEILING_ROUNDING = 0.5e-3;
 static const double LAUNCH_ROUNDING_US = 0.5e-4;
 static const double COUNT_TOLERANCE = 0.5; /* of bytes and operations: counted, so exact */
