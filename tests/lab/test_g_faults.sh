@@ -42,7 +42,7 @@ for name in oom ptx; do
     lab_status "$name" 1
     [ -z "$(ls "$name" 2>/dev/null)" ] || lab_fail "$name: left over: $(ls $name)"
 done
-one_line oom "wants [0-9]* bytes; NVIDIA H200 has 1000000000 free"
+one_line oom "FP16, batch 1, wants [0-9.]* GB; 1.000 GB are free on NVIDIA H200"
 one_line ptx "PTX"
 
 for name in no_cuda no_cuda_required no_nvml_required; do
