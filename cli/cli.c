@@ -167,7 +167,14 @@ void cli_parse(const struct argp *argp, int argc, char **argv, void *input) {
     }
 }
 
+static bool driver_stuck;
+
+bool cli_driver_stuck(void) {
+    return driver_stuck;
+}
+
 int cli_fail(const eco_error *error) {
+    driver_stuck |= error->code == ECO_E_STUCK;
     cli_err("ecocompute: %s\n",
             error->message[0] != '\0' ? error->message : eco_status_text(error->code));
     if (error->code == ECO_E_USAGE) {
@@ -187,13 +194,14 @@ double cli_number(const char *option, const char *text, double lo, double hi) {
     return value;
 }
 
-uint64_t cli_integer(const char *option, const char *text, uint64_t hi) {
+uint64_t cli_integer(const char *option, const char *text, uint64_t lo, uint64_t hi) {
     char *end = NULL;
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
-    if (end == text || *end != '\0' || text[0] < '0' || text[0] > '9' || errno != 0 || value > hi) {
-        cli_usage_error("%s: '%s' is not usable; expected a whole number from 0 to %llu", option,
-                        text, (unsigned long long)hi);
+    if (end == text || *end != '\0' || text[0] < '0' || text[0] > '9' || errno != 0 || value < lo ||
+        value > hi) {
+        cli_usage_error("%s: '%s' is not usable; expected a whole number from %llu to %llu", option,
+                        text, (unsigned long long)lo, (unsigned long long)hi);
     }
     return value;
 }
@@ -205,11 +213,42 @@ void cli_check_device(const char *device) {
     if (!fine) {
         static const char *const names[] = {"auto", "cpu", "cuda"};
         const char *nearest = eco_nearest_name(device, names, 3);
-        cli_usage_error(
-            "--device: unknown device '%s'%s%s%s; expected auto, cpu, cuda, cuda:1 or cuda:GPU-…",
-            device, nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
-            nearest != NULL ? "'?" : "");
+        cli_usage_error("--device: unknown device '%s'%s%s%s; expected auto, cpu, cuda, cuda:1, "
+                        "cuda:GPU-… or cuda:MIG-…",
+                        device, nearest != NULL ? ", did you mean '" : "",
+                        nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
     }
+}
+
+eco_format cli_format_named(const char *option, const char *name) {
+    eco_format format;
+    if (eco_format_find(name, &format)) {
+        return format;
+    }
+    const char *names[ECO_FORMAT_COUNT];
+    for (eco_format i = 0; i < ECO_FORMAT_COUNT; i++) {
+        names[i] = eco_format_at(i)->name;
+    }
+    const char *nearest = eco_nearest_name(name, names, ECO_FORMAT_COUNT);
+    cli_usage_error("%s: unknown precision '%s'%s%s%s; `ecocompute formats` lists them", option,
+                    name, nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
+                    nearest != NULL ? "'?" : "");
+}
+
+const eco_model_shape *cli_model_named(const char *option, const char *name) {
+    const eco_model_shape *shape = eco_model_find(name);
+    if (shape != NULL) {
+        return shape;
+    }
+    const char *names[64];
+    size_t n = 0;
+    for (size_t i = 0; i < eco_model_count() && n < 64; i++) {
+        names[n++] = eco_model_at(i)->name;
+    }
+    const char *nearest = eco_nearest_name(name, names, n);
+    cli_usage_error("%s: unknown model '%s'%s%s%s; `ecocompute models` lists them", option, name,
+                    nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
+                    nearest != NULL ? "'?" : "");
 }
 
 void cli_print(const eco_text *text) {

@@ -5,6 +5,7 @@
 #ifndef ECOCOMPUTE_CLI_H
 #define ECOCOMPUTE_CLI_H
 
+#include "ecocompute/arch.h"
 #include "ecocompute/host.h"
 #include "ecocompute/report.h"
 #include "ecocompute/status.h"
@@ -47,10 +48,16 @@ void cli_check_options(int argc, char **argv, const struct argp_option *options,
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* cli_fail told of a driver call that does not return. Nothing more can be done with that driver, and its library's own end
+ * may hang in the same way: the program leaves by _Exit. */
+bool cli_driver_stuck(void);
 /* "ecocompute: message" on standard error, and the exit status that belongs to the error. */
 int cli_fail(const eco_error *error);
 double cli_number(const char *option, const char *text, double lo, double hi);
-uint64_t cli_integer(const char *option, const char *text, uint64_t hi);
+uint64_t cli_integer(const char *option, const char *text, uint64_t lo, uint64_t hi);
+/* A format, a model shape by its name; an unknown one is wrong use, with the nearest name. */
+eco_format cli_format_named(const char *option, const char *name);
+const eco_model_shape *cli_model_named(const char *option, const char *name);
 void cli_check_device(
     const char *device); /* --device: a word that is none of its forms ends the program */
 

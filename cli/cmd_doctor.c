@@ -17,7 +17,7 @@ typedef struct doctor_input {
 } doctor_input;
 
 static const struct argp_option options[] = {
-    {"device", KEY_DEVICE, "DEVICE", 0, "auto, cpu, cuda, cuda:1 or cuda:GPU-…", 0},
+    {"device", KEY_DEVICE, "DEVICE", 0, "auto, cpu, cuda, cuda:1, cuda:GPU-… or cuda:MIG-…", 0},
     {"output-dir", KEY_OUTPUT_DIR, "DIR", 0, "The folder whose space is looked at (.)", 0},
     CLI_COMMON_OPTIONS,
     {0}};

@@ -3,38 +3,24 @@
  * ecocompute explain: what bound each arm of a report, from the report alone.
  */
 #include "cli.h"
+#include "path_arguments.h"
 
 #include "ecocompute/probe.h"
 #include "ecocompute/report_file.h"
 
-enum { REPORTS_MAX = 4096 };
-
 typedef struct explain_input {
     cli_common common;
-    const char *reports[REPORTS_MAX];
-    size_t n_reports, n_printed;
+    cli_paths reports;
+    size_t n_printed;
 } explain_input;
 
 static const struct argp_option options[] = {CLI_COMMON_OPTIONS, {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     explain_input *input = state->input;
-    switch (key) {
-    case ARGP_KEY_ARG:
-        if (input->n_reports == REPORTS_MAX) {
-            cli_usage_error("explain: at most %d reports", REPORTS_MAX);
-        }
-        input->reports[input->n_reports++] = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (input->n_reports == 0) {
-            cli_usage_error(
-                "explain: a report is expected, such as ecocompute-out/latest/energy.json");
-        }
-        return 0;
-    default:
-        return cli_common_option(&input->common, key, argument);
-    }
+    return cli_path_argument(&input->reports, key, argument, "explain", "a report")
+               ? 0
+               : cli_common_option(&input->common, key, argument);
 }
 
 static const struct argp argp = {
@@ -52,7 +38,7 @@ static int print_one(explain_input *input, size_t i, const eco_explanation *e) {
     eco_text text = {0};
     eco_error error = {0};
     if (!input->common.json) {
-        cli_out("%s%s: ", i > 0 ? "\n" : "", input->reports[i]);
+        cli_out("%s%s: ", i > 0 ? "\n" : "", input->reports.at[i]);
         eco_explanation_text(e, &text);
         cli_print(&text);
         eco_text_free(&text);
@@ -62,7 +48,7 @@ static int print_one(explain_input *input, size_t i, const eco_explanation *e) {
         return cli_fail(&error);
     }
     cli_out("%s\n{", input->n_printed++ > 0 ? "," : "");
-    cli_json_field("report", input->reports[i], false);
+    cli_json_field("report", input->reports.at[i], false);
     cli_out("\"explanation\": ");
     cli_print(&text);
     cli_out("}");
@@ -75,7 +61,7 @@ static int explain_one(explain_input *input, size_t i) {
     eco_error error = {0};
     eco_explain_lent lent;
     eco_explanation explanation;
-    if (eco_report_load(input->reports[i], &report, &error) != ECO_OK) {
+    if (eco_report_load(input->reports.at[i], &report, &error) != ECO_OK) {
         return cli_fail(&error);
     }
     const bool lends = eco_probe_lend(report, &lent);
@@ -84,7 +70,7 @@ static int explain_one(explain_input *input, size_t i) {
         status = print_one(input, i, &explanation);
         eco_explanation_free(&explanation);
     } else {
-        cli_err("ecocompute: %s: %s\n", input->reports[i], error.message);
+        cli_err("ecocompute: %s: %s\n", input->reports.at[i], error.message);
     }
     eco_report_free(report);
     return status;
@@ -98,7 +84,7 @@ int cmd_explain(int argc, char **argv) {
     if (input.common.json) {
         cli_out("[");
     }
-    for (size_t i = 0; i < input.n_reports; i++) {
+    for (size_t i = 0; i < input.reports.n; i++) {
         const int one = explain_one(&input, i);
         status = one != EXIT_DONE ? one : status;
     }

@@ -3,19 +3,19 @@
  * ecocompute export: reports as one table, a row a result.
  */
 #include "cli.h"
+#include "path_arguments.h"
 
 #include "ecocompute/report_file.h"
 #include "ecocompute/study.h"
 
 #include <string.h>
 
-enum { KEY_FORMAT = CLI_KEY_OWN, REPORTS_MAX = 4096 };
+enum { KEY_FORMAT = CLI_KEY_OWN };
 
 typedef struct export_input {
     cli_common common;
     const char *format;
-    const char *reports[REPORTS_MAX];
-    size_t n_reports;
+    cli_paths reports;
 } export_input;
 
 static const struct argp_option options[] = {
@@ -31,24 +31,17 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         }
         input->format = argument;
         return 0;
-    case ARGP_KEY_ARG:
-        if (input->n_reports == REPORTS_MAX) {
-            cli_usage_error("export: at most %d reports", REPORTS_MAX);
-        }
-        input->reports[input->n_reports++] = argument;
-        return 0;
     case ARGP_KEY_END:
-        if (input->n_reports == 0) {
-            cli_usage_error(
-                "export: a report is expected, such as ecocompute-out/latest/energy.json");
-        }
         if (input->common.json) {
             cli_usage_error("--json: not with export; --format jsonl is an object a line");
         }
-        return 0;
+        break;
     default:
-        return cli_common_option(&input->common, key, argument);
+        break;
     }
+    return cli_path_argument(&input->reports, key, argument, "export", "a report")
+               ? 0
+               : cli_common_option(&input->common, key, argument);
 }
 
 static const struct argp argp = {
@@ -84,15 +77,16 @@ int cmd_export(int argc, char **argv) {
     eco_study *study = eco_study_new();
     eco_error error = {0};
     int status = EXIT_DONE;
-    for (size_t i = 0; study != NULL && status == EXIT_DONE && i < input.n_reports; i++) {
+    for (size_t i = 0; study != NULL && status == EXIT_DONE && i < input.reports.n; i++) {
         eco_report *report = NULL;
         const char *schema = NULL;
-        if (eco_report_load(input.reports[i], &report, &error) != ECO_OK) {
+        if (eco_report_load(input.reports.at[i], &report, &error) != ECO_OK) {
             status = cli_fail(&error);
         } else if (!eco_report_string(report, ECO_FIELD_SCHEMA_VERSION, ECO_TOP, &schema)) {
-            cli_err("ecocompute: %s: not a report: it has no schema_version\n", input.reports[i]);
+            cli_err("ecocompute: %s: not a report: it has no schema_version\n",
+                    input.reports.at[i]);
             status = EXIT_FAILED;
-        } else if (eco_study_add_report(study, report, input.reports[i], &error) != ECO_OK) {
+        } else if (eco_study_add_report(study, report, input.reports.at[i], &error) != ECO_OK) {
             status = cli_fail(&error);
         }
         eco_report_free(report);

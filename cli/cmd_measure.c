@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static void say(void *user, const char *line) {
     (void)user;
@@ -88,18 +89,28 @@ static bool is_path(const char *given) {
            (length >= strlen("--pl") && strncmp(given, "--plan", length) == 0);
 }
 
+/* "GPU-…" or "MIG-…" (of both the first) in either case, as --device takes them; NULL for none. */
+static const char *card_uuid(const char *given) {
+    for (; *given != '\0'; given++) {
+        if (strncasecmp(given, "GPU-", 4) == 0 || strncasecmp(given, "MIG-", 4) == 0) {
+            return given;
+        }
+    }
+    return NULL;
+}
+
 /* The options as given, but for what may name a person or a machine: the values of --output-dir and --plan (also
  * abbreviated), what meters are told, and a card's UUID. */
 static void command_line(int argc, char **argv, char *out, size_t size) {
     size_t used = (size_t)snprintf(out, size, "ecocompute measure");
     for (int i = 1; i < argc && used < size; i++) {
-        const char *uuid = strstr(argv[i], "GPU-");
+        const char *uuid = card_uuid(argv[i]);
         if (is_path(argv[i]) || cli_meter_private(argv[i])) {
             used += (size_t)snprintf(out + used, size - used, " %.*s=…", (int)strcspn(argv[i], "="),
                                      argv[i]);
             i += strchr(argv[i], '=') == NULL ? 1 : 0;
         } else if (uuid != NULL) {
-            used += (size_t)snprintf(out + used, size - used, " %.*sGPU-…", (int)(uuid - argv[i]),
+            used += (size_t)snprintf(out + used, size - used, " %.*s…", (int)(uuid - argv[i]) + 4,
                                      argv[i]);
         } else {
             used += (size_t)snprintf(out + used, size - used, " %s", argv[i]);
@@ -193,7 +204,20 @@ static bool may_measure(const measure_input *input, const measure_machine *found
     return false;
 }
 
-static int run(const measure_input *input, const measure_machine *found, eco_plan *plan,
+/* Everything that the run itself would look at before it loads a model. */
+static int dry_run(const measure_input *input, measure_machine *found, bool on_gpu,
+                   const eco_plan *plan, const eco_output *output) {
+    eco_error error = {0};
+    if (eco_output_check(output, &error) != ECO_OK) {
+        return cli_fail(&error);
+    }
+    const eco_status fits =
+        eco_measure_check(plan, &found->largest_bytes, &found->free_bytes, &found->refusal);
+    measure_print_plan(input->common.json, found, on_gpu, plan);
+    return fits == ECO_OK ? EXIT_DONE : cli_fail(&found->refusal);
+}
+
+static int run(const measure_input *input, measure_machine *found, eco_plan *plan,
                eco_output *output) {
     eco_error error = {0};
     int done = EXIT_DONE;
@@ -202,11 +226,7 @@ static int run(const measure_input *input, const measure_machine *found, eco_pla
     }
     const bool on_gpu = strcmp(plan->engine.device, "cpu") != 0;
     if (input->dry_run) {
-        if (eco_output_check(output, &error) != ECO_OK) {
-            return cli_fail(&error);
-        }
-        measure_print_plan(input->common.json, found, on_gpu, plan);
-        return EXIT_DONE;
+        return dry_run(input, found, on_gpu, plan, output);
     }
     if (!may_measure(input, found, on_gpu)) {
         return EXIT_UNMEASURED;

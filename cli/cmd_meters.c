@@ -24,7 +24,8 @@ typedef struct meters_input {
 static const struct argp_option options[] = {
     {"characterize", KEY_CHARACTERIZE, 0, 0,
      "Measure the sensor on one load step (about 15 s, needs CUDA)", 0},
-    {"device", KEY_DEVICE, "DEVICE", 0, "cuda, cuda:1 or cuda:GPU-… (with --characterize)", 0},
+    {"device", KEY_DEVICE, "DEVICE", 0,
+     "cuda, cuda:1, cuda:GPU-… or cuda:MIG-… (with --characterize)", 0},
     {"watch", KEY_WATCH, 0, 0, "A line a second of what the meters read, until Ctrl-C", 0},
     {"count", KEY_COUNT, "N", 0, "End --watch after N lines", 0},
     CLI_METER_OPTIONS(1, "Only these meters, parted by commas"),
@@ -44,7 +45,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         input->watch = true;
         return 0;
     case KEY_COUNT:
-        input->n_lines = cli_integer("--count", argument, 1000000);
+        input->n_lines = cli_integer("--count", argument, 0, 1000000);
         return 0;
     case ARGP_KEY_ARG:
         cli_usage_error("meters: unexpected argument '%s'", argument);

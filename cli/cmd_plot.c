@@ -3,6 +3,7 @@
  * ecocompute plot: pictures of reports and studies by gnuplot.
  */
 #include "cli.h"
+#include "path_arguments.h"
 
 #include "ecocompute/plot.h"
 #include "ecocompute/report_file.h"
@@ -11,14 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_KIND = CLI_KEY_OWN, KEY_FORMAT, KEY_OUTPUT, FILES_MAX = 4096, PLOT_NAME_MAX = 64 };
+enum { KEY_KIND = CLI_KEY_OWN, KEY_FORMAT, KEY_OUTPUT, PLOT_NAME_MAX = 64 };
 
 typedef struct plot_input {
     cli_common common;
     bool kinds[ECO_PLOT_COUNT], any_kind, png;
     const char *output_dir;
-    const char *files[FILES_MAX];
-    size_t n_files;
+    cli_paths files;
 } plot_input;
 
 static const struct argp_option options[] = {
@@ -67,20 +67,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_OUTPUT:
         input->output_dir = argument;
         return 0;
-    case ARGP_KEY_ARG:
-        if (input->n_files == FILES_MAX) {
-            cli_usage_error("plot: at most %d files", FILES_MAX);
-        }
-        input->files[input->n_files++] = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (input->n_files == 0) {
-            cli_usage_error("plot: a report or a study's CSV is expected, such as "
-                            "ecocompute-out/latest/energy.json");
-        }
-        return 0;
     default:
-        return cli_common_option(&input->common, key, argument);
+        return cli_path_argument(&input->files, key, argument, "plot", "a report or a study's CSV")
+                   ? 0
+                   : cli_common_option(&input->common, key, argument);
     }
 }
 
@@ -102,26 +92,36 @@ typedef struct plot_work {
     const plot_input *input;
     eco_study *study;
     uint32_t n_made, n_reports;
+    eco_error no_gnuplot; /* code ECO_OK: it is here, or was not needed yet */
 } plot_work;
 
 static int make(plot_work *w, const char *name, const eco_text *script) {
     eco_error error = {0};
-    const char *extension = w->input->png ? "png" : "svg";
     if (eco_plot_make(w->input->output_dir, name, w->input->png, script, &error) != ECO_OK) {
-        return cli_fail(&error);
+        if (error.code != ECO_E_UNSUPPORTED) {
+            return cli_fail(&error);
+        }
+        w->no_gnuplot =
+            error; /* the script stands: the others are written too, and then it is told */
     }
+    const bool drawn = w->no_gnuplot.code == ECO_OK;
     const char *const comma = w->n_made > 0 ? ",\n  " : "";
+    char picture[8192];
+    char path[8192];
+    snprintf(picture, sizeof picture, "%s/%s.%s", w->input->output_dir, name,
+             w->input->png ? "png" : "svg");
+    snprintf(path, sizeof path, "%s/%s.gp", w->input->output_dir, name);
     if (w->input->common.json) {
-        char path[8192];
-        snprintf(path, sizeof path, "%s/%s.%s", w->input->output_dir, name, extension);
         cli_out("%s{", comma);
-        cli_json_field("picture", path, false);
-        snprintf(path, sizeof path, "%s/%s.gp", w->input->output_dir, name);
+        if (drawn) {
+            cli_json_field("picture", picture, false);
+        } else {
+            cli_out("\"picture\": null, ");
+        }
         cli_json_field("script", path, true);
         cli_out("}");
     } else {
-        cli_out("%s/%s.%s %s/%s.gp\n", w->input->output_dir, name, extension, w->input->output_dir,
-                name);
+        cli_out("%s%s%s\n", drawn ? picture : "", drawn ? " " : "", path);
     }
     w->n_made++;
     return EXIT_DONE;
@@ -179,7 +179,7 @@ static int take_file(plot_work *w, const char *path) {
     }
     w->n_reports++;
     const bool wanted =
-        w->input->kinds[ECO_PLOT_POWER] || (!w->input->any_kind && w->input->n_files == 1);
+        w->input->kinds[ECO_PLOT_POWER] || (!w->input->any_kind && w->input->files.n == 1);
     const int status = wanted ? plot_power(w, report, path) : EXIT_DONE;
     eco_report_free(report);
     return status;
@@ -220,8 +220,8 @@ static int plot_study(plot_work *w, eco_plot_kind kind) {
 static int plot_all(plot_work *w) {
     const plot_input *input = w->input;
     int status = EXIT_DONE;
-    for (size_t i = 0; status == EXIT_DONE && i < input->n_files; i++) {
-        status = take_file(w, input->files[i]);
+    for (size_t i = 0; status == EXIT_DONE && i < input->files.n; i++) {
+        status = take_file(w, input->files.at[i]);
     }
     const bool many_sizes = varies(w->study, ECO_STUDY_PARAMS);
     const bool by_default[ECO_PLOT_COUNT] = {
@@ -238,7 +238,7 @@ static int plot_all(plot_work *w) {
         cli_err("ecocompute: plot: these files hold nothing to draw\n");
         return EXIT_FAILED;
     }
-    return status;
+    return status == EXIT_DONE && w->no_gnuplot.code != ECO_OK ? cli_fail(&w->no_gnuplot) : status;
 }
 
 int cmd_plot(int argc, char **argv) {

@@ -19,7 +19,8 @@ typedef struct probe_input {
 } probe_input;
 
 static const struct argp_option options[] = {
-    {"device", KEY_DEVICE, "DEVICE", 0, "auto, cpu, cuda, cuda:1 or cuda:GPU-… (default: auto)", 1},
+    {"device", KEY_DEVICE, "DEVICE", 0,
+     "auto, cpu, cuda, cuda:1, cuda:GPU-… or cuda:MIG-… (default: auto)", 1},
     {"refresh", KEY_REFRESH, 0, 0, "Probe anew, whatever the cache holds", 1},
     {"force", KEY_FORCE, 0, 0, "Probe although others use the device", 1},
     CLI_METER_OPTIONS(2,

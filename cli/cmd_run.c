@@ -33,7 +33,7 @@ static const struct argp_option options[] = {
      "Pair it with a second command: one text, split at blanks and quotes, never given to a shell",
      0},
     {"device", KEY_DEVICE, "DEVICE", 0,
-     "The device whose meter comes first: auto, cpu, cuda, cuda:1 or cuda:GPU-…", 0},
+     "The device whose meter comes first: auto, cpu, cuda, cuda:1, cuda:GPU-… or cuda:MIG-…", 0},
     {"margin", KEY_MARGIN, "PERCENT", 0, "Of the verdict 'no difference' (3)", 0},
     {"order-seed", KEY_SEED, "N", 0, "Of the order of the pairs (from the system)", 0},
     {"output-dir", KEY_OUTPUT_DIR, "DIR", 0, "Write run.json and the power traces there", 0},
@@ -48,11 +48,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     run_input *input = state->input;
     switch (key) {
     case 'r':
-        input->n_repeats = cli_integer("-r", argument, ECO_RUN_REPEATS_MAX);
-        if (input->n_repeats == 0) {
-            cli_usage_error("-r: '0' is not usable; expected a whole number from 1 to %d",
-                            ECO_RUN_REPEATS_MAX);
-        }
+        input->n_repeats = cli_integer("-r", argument, 1, ECO_RUN_REPEATS_MAX);
         return 0;
     case KEY_VS:
         input->vs = argument;
@@ -67,7 +63,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         input->margin_pct = cli_number("--margin", argument, 0, 100);
         return 0;
     case KEY_SEED:
-        input->seed = cli_integer("--order-seed", argument, UINT64_MAX);
+        input->seed = cli_integer("--order-seed", argument, 0, UINT64_MAX);
         input->has_seed = true;
         return 0;
     case KEY_OUTPUT_DIR:

@@ -4,6 +4,7 @@
  * from the traces.
  */
 #include "cli.h"
+#include "path_arguments.h"
 
 #include "ecocompute/arch.h"
 #include "ecocompute/report_file.h"
@@ -11,14 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_RECOMPUTE = CLI_KEY_OWN, KEY_PROFILE, REPORTS_MAX = 4096 };
+enum { KEY_RECOMPUTE = CLI_KEY_OWN, KEY_PROFILE };
 
 typedef struct validate_input {
     cli_common common;
     bool recompute;
     const char *profile; /* NULL = the schema alone */
-    const char *reports[REPORTS_MAX];
-    size_t n_reports;
+    cli_paths reports;
 } validate_input;
 
 static const struct argp_option options[] = {
@@ -60,20 +60,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         check_profile(argument);
         input->profile = argument;
         return 0;
-    case ARGP_KEY_ARG:
-        if (input->n_reports == REPORTS_MAX) {
-            cli_usage_error("validate: at most %d reports", REPORTS_MAX);
-        }
-        input->reports[input->n_reports++] = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (input->n_reports == 0) {
-            cli_usage_error(
-                "validate: a report is expected, such as ecocompute-out/latest/energy.json");
-        }
-        return 0;
     default:
-        return cli_common_option(&input->common, key, argument);
+        return cli_path_argument(&input->reports, key, argument, "validate", "a report")
+                   ? 0
+                   : cli_common_option(&input->common, key, argument);
     }
 }
 
@@ -125,7 +115,7 @@ static void print_text(const validate_input *input, const verdict *v) {
 }
 
 static int validate_one(const validate_input *input, size_t i) {
-    verdict v = {.path = input->reports[i]};
+    verdict v = {.path = input->reports.at[i]};
     eco_report *report = NULL;
     eco_error error = {0};
     if (eco_report_load(v.path, &report, &error) != ECO_OK) {
@@ -164,7 +154,7 @@ int cmd_validate(int argc, char **argv) {
     cli_check_options(argc, argv, options, later);
     cli_parse(&argp, argc, argv, &input);
     int status = EXIT_DONE;
-    for (size_t i = 0; i < input.n_reports; i++) {
+    for (size_t i = 0; i < input.reports.n; i++) {
         const int one = validate_one(&input, i);
         if (one == EXIT_FAILED || status == EXIT_DONE) {
             status = one;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct command {
@@ -103,10 +104,13 @@ int main(int argc, char **argv) {
         return EXIT_FAILED;
     }
     const int lost = argc > 1 && strcmp(argv[1], "run") == 0 ? EXIT_OWN : EXIT_FAILED;
-    const int status = run(argc, argv);
-    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
-        return status;
+    int status = run(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        cli_err("ecocompute: standard output: %s\n", errno != 0 ? strerror(errno) : "write failed");
+        status = status != EXIT_DONE ? status : lost;
     }
-    cli_err("ecocompute: standard output: %s\n", errno != 0 ? strerror(errno) : "write failed");
-    return status != EXIT_DONE ? status : lost;
+    if (cli_driver_stuck()) {
+        _Exit(status);
+    }
+    return status;
 }

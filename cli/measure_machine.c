@@ -32,7 +32,7 @@ void measure_look_for_meter(measure_machine *found, const cli_meter *meter, bool
         .work = {.kind = on_gpu ? ECO_BOUNDARY_GPU : ECO_BOUNDARY_CPU_PACKAGE},
         .config = meter->config};
     found->metered = eco_meter_choose(&wanted, &found->meter);
-    found->replayed = found->metered && meter->config.replay_path != NULL;
+    found->replayed = found->metered && strcmp(found->meter.name, "replay") == 0;
 }
 
 static const char *energy_word(const measure_machine *found) {
@@ -48,6 +48,12 @@ static void print_checks(const measure_machine *found, bool on_gpu) {
     if (strcmp(found->meter.name, "nvml") != 0 && found->meter.name[0] != '\0') {
         cli_out("check: meter %s %s: %s\n", found->meter.name,
                 found->metered ? "usable" : "not usable", found->meter.reason);
+    }
+    if (found->refusal.code != ECO_OK) {
+        cli_out("check: arms do not run here: %s\n", found->refusal.message);
+    } else {
+        cli_out("check: arms run here: the largest wants %.3f GB, %.3f GB are free\n",
+                (double)found->largest_bytes * 1e-9, (double)found->free_bytes * 1e-9);
     }
     const bool ready = !on_gpu || !found->gpu_meter || cli_boards_ready(&found->board, true);
     cli_out("energy: %s%s\n", ready ? energy_word(found) : "unavailable",
@@ -70,6 +76,10 @@ static void print_plan_json(const measure_machine *found, bool on_gpu, const eco
     cli_json_field("meter", found->meter.name, false);
     cli_out("\"meter_usable\": %s, ", found->metered ? "true" : "false");
     cli_json_field("meter_reason", found->meter.reason, false);
+    cli_out("\"arms_run\": %s, ", found->refusal.code == ECO_OK ? "true" : "false");
+    cli_json_field("arms_reason", found->refusal.message, false);
+    cli_out("\"largest_arm_bytes\": %llu, \"memory_free_bytes\": %llu, ",
+            (unsigned long long)found->largest_bytes, (unsigned long long)found->free_bytes);
     cli_json_field("energy",
                    !on_gpu || !found->gpu_meter || cli_boards_ready(&found->board, false)
                        ? energy_word(found)

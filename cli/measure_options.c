@@ -46,7 +46,8 @@ static const struct argp_option options[] = {
     {"baseline", KEY_BASELINE, "FORMAT", 0,
      "What they are compared with: FP16 or BF16 (default: FP16)", 1},
     {"engine", KEY_ENGINE, "ENGINE", 0, "native", 1},
-    {"device", KEY_DEVICE, "DEVICE", 0, "auto, cpu, cuda, cuda:1 or cuda:GPU-… (default: auto)", 1},
+    {"device", KEY_DEVICE, "DEVICE", 0,
+     "auto, cpu, cuda, cuda:1, cuda:GPU-… or cuda:MIG-… (default: auto)", 1},
     {"weights", KEY_WEIGHTS, "KIND", 0, "synthetic", 1},
     {"seed", KEY_SEED, "N", 0, "Seed of weights and prompt (default: 1)", 1},
     {"batch", KEY_BATCH, "N", 0, "Sequences decoded together, 1 to 64 (default: 1)", 1},
@@ -131,19 +132,19 @@ static bool parse_workload(measure_input *input, int key, const char *argument) 
         only_value("--weights", argument, "synthetic", weights_later);
         return true;
     case KEY_SEED:
-        input->seed = cli_integer("--seed", argument, INT64_MAX);
+        input->seed = cli_integer("--seed", argument, 0, INT64_MAX);
         return true;
     case KEY_BATCH:
-        input->batch = cli_integer("--batch", argument, ECO_BATCH_MAX);
+        input->batch = cli_integer("--batch", argument, 1, ECO_BATCH_MAX);
         return true;
     case KEY_OUTLIERS:
-        input->outliers = cli_integer("--outliers", argument, 1000);
+        input->outliers = cli_integer("--outliers", argument, 0, 1000);
         return true;
     case KEY_PROMPT:
-        input->n_prompt = cli_integer("--prompt-tokens", argument, 1u << 20);
+        input->n_prompt = cli_integer("--prompt-tokens", argument, 1, 1u << 20);
         return true;
     case KEY_TOKENS:
-        input->n_tokens = cli_integer("--tokens", argument, 1u << 20);
+        input->n_tokens = cli_integer("--tokens", argument, 1, 1u << 20);
         return true;
     default:
         return false;
@@ -162,10 +163,7 @@ static bool second_of(const char *option, const char *given, const char *first,
 static bool parse_protocol(measure_input *input, int key, const char *argument) {
     switch (key) {
     case KEY_BLOCKS:
-        input->n_blocks = cli_integer("--blocks", argument, ECO_BLOCKS_MAX);
-        if (input->n_blocks == 0) {
-            cli_usage_error("--blocks: '0' is not usable; expected 1 to %d", ECO_BLOCKS_MAX);
-        }
+        input->n_blocks = cli_integer("--blocks", argument, 1, ECO_BLOCKS_MAX);
         return true;
     case KEY_WINDOW:
         input->window_s = cli_number("--window", argument, 0.2, 600);
@@ -180,10 +178,10 @@ static bool parse_protocol(measure_input *input, int key, const char *argument) 
         input->published = second_of("--protocol", argument, "paired", "published");
         return true;
     case KEY_ITERATIONS:
-        input->n_iterations = cli_integer("--iterations", argument, ECO_ITERATIONS_MAX);
+        input->n_iterations = cli_integer("--iterations", argument, 1, ECO_ITERATIONS_MAX);
         return true;
     case KEY_WARMUP:
-        input->n_warmup = cli_integer("--warmup", argument, ECO_ITERATIONS_MAX);
+        input->n_warmup = cli_integer("--warmup", argument, 0, ECO_ITERATIONS_MAX);
         return true;
     case KEY_THERMAL:
         input->steady = second_of("--thermal-mode", argument, "cold", "steady");
@@ -198,7 +196,7 @@ static bool parse_protocol(measure_input *input, int key, const char *argument) 
         input->fixed_order = second_of("--order", argument, "shuffled", "fixed");
         return true;
     case KEY_ORDER_SEED:
-        input->order_seed = cli_integer("--order-seed", argument, UINT64_MAX);
+        input->order_seed = cli_integer("--order-seed", argument, 0, UINT64_MAX);
         input->order_seed_given = true;
         return true;
     default:
@@ -258,39 +256,8 @@ static const struct argp argp = {
            "machine's own meters, and writes energy.json with its raw traces.\v"
            "Example: ecocompute measure --model Qwen2-7B --precision NF4"};
 
-static eco_format format_named(const char *option, const char *name) {
-    eco_format format;
-    if (eco_format_find(name, &format)) {
-        return format;
-    }
-    const char *names[ECO_FORMAT_COUNT];
-    for (eco_format i = 0; i < ECO_FORMAT_COUNT; i++) {
-        names[i] = eco_format_at(i)->name;
-    }
-    const char *nearest = eco_nearest_name(name, names, ECO_FORMAT_COUNT);
-    cli_usage_error("%s: unknown precision '%s'%s%s%s; `ecocompute formats` lists them", option,
-                    name, nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
-                    nearest != NULL ? "'?" : "");
-}
-
-static const eco_model_shape *shape_named(const char *name) {
-    const eco_model_shape *shape = eco_model_find(name);
-    if (shape != NULL) {
-        return shape;
-    }
-    const char *names[64];
-    size_t n = 0;
-    for (size_t i = 0; i < eco_model_count() && n < 64; i++) {
-        names[n++] = eco_model_at(i)->name;
-    }
-    const char *nearest = eco_nearest_name(name, names, n);
-    cli_usage_error("--model: unknown model '%s'%s%s%s; `ecocompute models` lists them", name,
-                    nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
-                    nearest != NULL ? "'?" : "");
-}
-
 static void plan_arms(const measure_input *input, eco_plan *plan) {
-    plan->arms[0] = format_named("--baseline", input->baseline);
+    plan->arms[0] = cli_format_named("--baseline", input->baseline);
     if (plan->arms[0] != ECO_FORMAT_FP16 && plan->arms[0] != ECO_FORMAT_BF16) {
         cli_usage_error("--baseline: %s is not a baseline; expected FP16 or BF16",
                         eco_format_at(plan->arms[0])->name);
@@ -307,7 +274,7 @@ static void plan_arms(const measure_input *input, eco_plan *plan) {
         if (rest != NULL) {
             *rest++ = '\0';
         }
-        const eco_format format = format_named("--precision", name);
+        const eco_format format = cli_format_named("--precision", name);
         if (format == plan->arms[0] && strchr(input->precision, ',') == NULL) {
             return; /* the baseline alone */
         }
@@ -368,9 +335,9 @@ static void make_published(const measure_input *input, eco_plan *plan) {
 void measure_plan_of(const measure_input *input, bool on_gpu, bool metered, eco_plan *plan) {
     const bool quick = input->quick || !metered;
     *plan = (eco_plan){
-        .shape = shape_named(input->model != NULL ? input->model
-                             : on_gpu             ? "TinyLlama-1.1B"
-                                                  : "SmolLM2-135M"),
+        .shape = cli_model_named("--model", input->model != NULL ? input->model
+                                            : on_gpu             ? "TinyLlama-1.1B"
+                                                                 : "SmolLM2-135M"),
         .head = ECO_FORMAT_FP16,
         .engine = {.name = "native", .device = on_gpu ? input->device : "cpu"},
         .meter = input->meter.name,

@@ -42,6 +42,10 @@ typedef struct measure_machine {
     bool metered;           /* it can be read */
     bool replayed;          /* ... but gives old readings only */
     eco_boundary board;     /* the chosen one, with --dry-run only */
+    eco_error
+        refusal; /* with --dry-run: why the device does not take the arms; code ECO_OK: it does */
+    uint64_t largest_bytes,
+        free_bytes; /* then, of the largest arm and on the device; 0 = not known */
 } measure_machine;
 
 measure_machine measure_look(void);

@@ -303,6 +303,9 @@ static int run_all(const whole_plan *w, eco_plan_index *index, const char *root)
             status = 128 + *eco_interrupted();
             break;
         }
+        if (cli_driver_stuck()) {
+            break;
+        }
     }
     if (n_left == 0) {
         cli_err("ecocompute: %s: every experiment of this plan is finished\n", root);

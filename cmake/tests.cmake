@@ -162,11 +162,11 @@ if(TARGET ecocompute)
     foreach(name lab_test_f_signals lab_test_g_faults lab_test_j_faults lab_test_j_kill lab_test_j_resume
             lab_test_j_resume_published lab_test_j_resume_steady
             lab_test_p_published lab_test_r_doctor lab_test_r_run_energy lab_test_r_run_overhead lab_test_r_run_vs
-            lab_test_s_steady lab_test_k_clock_drift lab_test_k_counter_breaks lab_test_k_device_lost lab_test_k_flags
+            lab_test_s_steady lab_test_k_clock_drift lab_test_k_counter_breaks lab_test_k_device_lost lab_test_k_driver_stuck lab_test_k_flags
             lab_test_k_gain_error lab_test_k_mig lab_test_k_offset_error lab_test_k_other_tenants
             lab_test_k_read_bursts lab_test_k_read_stalls lab_test_k_throttle lab_test_k_visible_devices
             lab_test_u_plan lab_test_u_probe lab_test_z_table
-            cli_test_meter_list cli_test_meters_exec cli_test_meters_rapl cli_test_meters_replay kernels_check_ptxas
+            cli_test_meter_list cli_test_meters_exec cli_test_meters_rapl cli_test_meters_replay kernels_check_ptxas kernels_check_adversarial
             fault_test_sweep_short fault_test_sweep_meters fault_test_sweep_run valgrind_test_memcheck coverage)
         if(TEST ${name})
             get_property(eco_labels TEST ${name} PROPERTY LABELS)

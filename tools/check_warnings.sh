@@ -46,7 +46,7 @@ for code in "${codes[@]}"; do
     [ -n "$(cut -d '|' -f 4 <<<"$row" | tr -d ' ')" ] || complain "$table: $code: no run without it is named"
 done
 while read -r code; do
-    printf '%s\n' "${codes[@]}" | grep -qx "$code" || complain "$table: $code is no code of warnings.def"
+    grep -qx "$code" <<<"$(printf '%s\n' "${codes[@]}")" || complain "$table: $code is no code of warnings.def"
 done < <(sed -n '/^| code |/,/^$/p' "$table" | sed -nE 's/^\| `([a-z_]+)` \|.*/\1/p')
 [ "$failed" -eq 0 ] || exit 1
 echo "each warning has a test that raises it: ${#codes[@]} codes"

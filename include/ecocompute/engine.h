@@ -20,7 +20,7 @@ typedef struct eco_arm eco_arm;
 
 typedef struct eco_engine_options {
     const char *name;   /* "native" */
-    const char *device; /* "auto", "cpu", "cuda", "cuda:1", "cuda:GPU-…" */
+    const char *device; /* "auto", "cpu", "cuda", "cuda:1", "cuda:GPU-…", "cuda:MIG-…" */
     uint32_t n_threads; /* CPU; 0 = all allowed cores */
 } eco_engine_options;
 
@@ -119,6 +119,18 @@ void eco_arm_describe(const eco_arm *arm, eco_arm_info *out);
 /* Blocks until stop or n_units_max. For READ and LAUNCH the arm lends its device and buffers. */
 ECO_NODISCARD eco_status eco_arm_work(eco_arm *arm, const eco_work *work, eco_work_result *out,
                                       eco_error *err);
+/* What a start took: the engine, the model with its weights, the prompt and the first decoded token. */
+typedef struct eco_engine_started {
+    eco_engine_info engine;
+    eco_arm_info arm; /* without progress */
+    double open_s, load_s, token_s;
+    int64_t begun_ns, first_token_ns; /* CLOCK_MONOTONIC, of the call and of the token */
+    eco_reading process_s;            /* from the process's own start to the token, to 0.01 s */
+} eco_engine_started;
+/* Opens an engine and an arm, decodes one token, closes both. */
+ECO_NODISCARD eco_status eco_engine_start(const eco_engine_options *options,
+                                          const eco_workload *workload, eco_engine_started *out,
+                                          eco_error *err);
 /* Logits [batch][n_vocab] after feeding tokens [batch][n] at positions 0 … n-1; for tests and checks, allocates. */
 ECO_NODISCARD eco_status eco_arm_logits(eco_arm *arm, const uint32_t *tokens, size_t n,
                                         float *logits, eco_error *err);

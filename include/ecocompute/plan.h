@@ -71,6 +71,12 @@ void eco_plan_order(const eco_plan *plan, uint32_t *order);
 /* What this plan would do, line by line, for --dry-run. */
 void eco_plan_describe(const eco_plan *plan, eco_text *out);
 
+/* Whether every arm of the plan can run on the plan's device, now: the engine's own limits, and memory. Opens the engine
+ * (on a GPU a context) and loads nothing. The error is that of eco_measure; *bytes of the largest arm and *free_bytes
+ * (0 = not known) are filled in where the engine could be opened. */
+ECO_NODISCARD eco_status eco_measure_check(const eco_plan *plan, uint64_t *bytes,
+                                           uint64_t *free_bytes, eco_error *err);
+
 typedef struct eco_measure_hooks {
     void (*progress)(void *user, const char *line); /* NULL = quiet; never called inside a window */
     void *user;

@@ -44,7 +44,7 @@ ECO_NODISCARD eco_status eco_plot_study(eco_plot_kind kind, const eco_study *stu
                                         const eco_plot_output *output, eco_text *out,
                                         eco_error *err);
 
-/* Writes `script` as FOLDER/NAME.gp and runs gnuplot on it, which writes FOLDER/NAME.svg or .png. ECO_E_NOT_FOUND: there
+/* Writes `script` as FOLDER/NAME.gp and runs gnuplot on it, which writes FOLDER/NAME.svg or .png. ECO_E_UNSUPPORTED: there
  * is no gnuplot; ECO_E_FAILED: it made no picture. The script stays in both cases. */
 ECO_NODISCARD eco_status eco_plot_make(const char *folder, const char *name, bool png,
                                        const eco_text *script, eco_error *err);

@@ -72,10 +72,11 @@ bool eco_temperature_steady(const double *t_s, const double *temp_c, size_t n);
 
 /* Inputs of the expanded uncertainty, of an arm and of the baseline; relative unless named otherwise. */
 typedef struct eco_uncertainty_input {
-    uint32_t n_blocks, n_arms;            /* n_arms: windows in a block */
-    double seconds, edge_half_width_s;    /* typical window and half-width of an edge's instant */
-    double tokens_arm, tokens_baseline;   /* in a window */
-    double power_arm_w, power_baseline_w; /* geometric means */
+    uint32_t n_blocks, n_arms;          /* n_arms: windows in a block */
+    double seconds, edge_half_width_s;  /* typical window and half-width of an edge's instant */
+    double tokens_arm, tokens_baseline; /* in a window */
+    double count_step; /* tokens that are finished at once: a batch's step; 0 stands for 1 */
+    double power_arm_w, power_baseline_w;                   /* geometric means */
     double counter_integral_arm, counter_integral_baseline; /* ratios; 0 = unknown */
     double drift_arm_log,
         drift_baseline_log; /* eco_drift_of the arm's ln energies over its blocks */
@@ -94,6 +95,9 @@ typedef struct eco_uncertainty {
     double expanded_absolute; /* k = 2, relative, of the weaker arm's joules */
 } eco_uncertainty;
 eco_uncertainty eco_uncertainty_of(const eco_uncertainty_input *input);
+/* Of one arm without a baseline: the terms are those of its joules; drift and expanded_ratio are 0, and what the input
+ * says of a baseline, of drift and of the order does not count. */
+eco_uncertainty eco_uncertainty_alone(const eco_uncertainty_input *input);
 /* Least-squares slope of y over 0 … n-1 times (n - 1): the fitted change from first to last. 0 for n < 3. */
 double eco_drift_of(const double *y, size_t n);
 

@@ -32,7 +32,8 @@ extern "C" {
     X(ECO_E_INTERRUPTED, 13, "interrupted")                           \
     X(ECO_E_BOUNDARY_MISMATCH, 14, "meter does not contain the work") \
     X(ECO_E_TIMEOUT, 15, "timed out")                                 \
-    X(ECO_E_INVALID, 16, "breaks a rule")
+    X(ECO_E_INVALID, 16, "breaks a rule")                             \
+    X(ECO_E_STUCK, 17, "a driver call does not return")
 
 #define ECO_STATUS_ENUMERATOR(name, number, text) name = number,
 typedef enum eco_status { ECO_STATUS_MAP(ECO_STATUS_ENUMERATOR) } eco_status;

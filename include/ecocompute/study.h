@@ -33,6 +33,8 @@ extern "C" {
     X(DELTA, "delta_pct", true, 3)                       \
     X(LO, "ci95_lo_pct", true, 3)                        \
     X(HI, "ci95_hi_pct", true, 3)                        \
+    X(U_RATIO, "u_expanded_ratio_pct", true, 4)          \
+    X(U_ABSOLUTE, "u_expanded_absolute_pct", true, 4)    \
     X(VERDICT, "verdict", false, 0)                      \
     X(BASIS, "basis", false, 0)                          \
     X(BASE_MJ_LO, "energy_fp16_lo_j1k", true, 3)         \

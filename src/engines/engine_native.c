@@ -74,7 +74,8 @@ static eco_status native_device_parse(const char *text, native_device *out, eco_
     }
     const char *nearest = eco_nearest_name(text, names, sizeof names / sizeof names[0]);
     return eco_error_set(err, ECO_E_USAGE, 0,
-                         "device \"%s\" is not auto, cpu, cuda, cuda:NUMBER or cuda:GPU-UUID%s%s",
+                         "device \"%s\" is not auto, cpu, cuda, cuda:NUMBER, cuda:GPU-UUID or "
+                         "cuda:MIG-UUID%s%s",
                          text, nearest == NULL ? "" : "; did you mean ",
                          nearest == NULL ? "" : nearest);
 }

@@ -210,7 +210,8 @@ static eco_status find_ordinal(const ecoi_cuda *cuda, const char *selector, uint
         if (!isdigit((unsigned char)*c) || c - selector > 4) {
             return eco_error_set(
                 err, ECO_E_USAGE, 0,
-                "cuda: device '%.60s': expected a number as CUDA counts, or a UUID (GPU-…)",
+                "cuda: device '%.60s': expected a number as CUDA counts, or a UUID (GPU-… or "
+                "MIG-…)",
                 selector);
         }
         value = value * 10 + (uint32_t)(*c - '0');
@@ -234,13 +235,28 @@ static bool begins_with(const char *text, const char *beginning) {
     return true;
 }
 
+enum { UUID_PREFIX = 4 }; /* "GPU-" or "MIG-" */
+
+static eco_status uuid_not_found(const ecoi_cuda *cuda, const char *selector, eco_error *err) {
+    char hidden[128];
+    const bool instance = begins_with(selector, "MIG-");
+    return eco_error_set(err, ECO_E_NOT_FOUND, 0,
+                         "cuda: no device '%.60s' among the %d visible%s%s", selector,
+                         cuda->n_devices, visible_devices(hidden, sizeof hidden),
+                         instance ? "; of a MIG card CUDA shows one instance, the one that "
+                                    "CUDA_VISIBLE_DEVICES names"
+                                  : "");
+}
+
+/* Of a MIG instance CUDA tells the instance's own UUID (CUDA driver API, cuDeviceGetUuid_v2), and no prefix. The form of
+ * drivers before R470, MIG-GPU-UUID/instance/instance, no UUID can be held against. */
 eco_status ecoi_cuda_find(const ecoi_cuda *cuda, const char *selector, uint32_t *ordinal,
                           eco_error *err) {
     *ordinal = 0;
     if (selector == NULL || selector[0] == '\0') {
         return ECO_OK;
     }
-    if (!begins_with(selector, "GPU-")) {
+    if (!begins_with(selector, "GPU-") && !begins_with(selector, "MIG-")) {
         return find_ordinal(cuda, selector, ordinal, err);
     }
     uint32_t n_found = 0;
@@ -252,7 +268,7 @@ eco_status ecoi_cuda_find(const ecoi_cuda *cuda, const char *selector, uint32_t 
         ECO_TRY(
             ecoi_cuda_check(cuda, cuda->api.device_uuid(&uuid, device), "cuDeviceGetUuid", err));
         ecoi_cuda_uuid_text(&uuid, text);
-        if (begins_with(text, selector)) {
+        if (begins_with(text + UUID_PREFIX, selector + UUID_PREFIX)) {
             *ordinal = (uint32_t)i;
             n_found++;
         }
@@ -266,9 +282,7 @@ eco_status ecoi_cuda_find(const ecoi_cuda *cuda, const char *selector, uint32_t 
                              "cuda: device '%.60s' is the beginning of %u UUIDs", selector,
                              n_found);
     }
-    char hidden[128];
-    return eco_error_set(err, ECO_E_NOT_FOUND, 0, "cuda: no device '%.60s' among the %d visible%s",
-                         selector, cuda->n_devices, visible_devices(hidden, sizeof hidden));
+    return uuid_not_found(cuda, selector, err);
 }
 
 eco_status ecoi_cuda_compile(const ecoi_cuda *cuda, const char *name, const char *ptx,

@@ -142,8 +142,8 @@ ECO_NODISCARD eco_status ecoi_cuda_check(const ecoi_cuda *cuda, int result, cons
 enum { ECOI_CUDA_UUID_MAX = 41 };
 void ecoi_cuda_uuid_text(const cu_uuid *uuid, char out[ECOI_CUDA_UUID_MAX]);
 
-/* Finds the device a selector means: NULL or "" = the first; "1" = ordinal; "GPU-…" = UUID or an
- * unambiguous beginning of one, in either case. ECO_E_USAGE: malformed or ambiguous;
+/* Finds the device a selector means: NULL or "" = the first; "1" = ordinal; "GPU-…" = UUID, "MIG-…" =
+ * that of an instance, or an unambiguous beginning of one, in either case. ECO_E_USAGE: malformed or ambiguous;
  * ECO_E_NOT_FOUND: no such device among those visible. */
 ECO_NODISCARD eco_status ecoi_cuda_find(const ecoi_cuda *cuda, const char *selector,
                                         uint32_t *ordinal, eco_error *err);

@@ -7,9 +7,11 @@
 #include "kernels/cuda_model.h"
 
 #include "core/alloc.h"
+#include "kernels/quant_dynamic.h"
 #include "kernels/synthetic.h"
 #include "kernels/workload.h"
 #include <math.h>
+#include <string.h>
 
 enum { FILL_BLOCKS_PER_SM = 16, ANGLES_CHUNK = 64 };
 
@@ -22,33 +24,162 @@ static eco_status launch_fill(cuda_model *model, cuda_kernel kernel, void *args,
     return ecoi_cuda_launch(model, &launch, err);
 }
 
-/* Where a tensor goes in a matrix: row i of it to row first + i · step. */
-typedef struct placement {
+/* A tensor of a matrix: its row i is row first + i · step there. */
+typedef struct part {
     uint32_t first, step, n_rows;
-} placement;
+    uint64_t tensor;
+    float scale;
+} part;
 
-static eco_status fill_rows(cuda_model *model, const cuda_matrix *matrix, placement at,
-                            uint64_t tensor, float scale, eco_error *err) {
+static struct gpu_fill_args part_args(const cuda_model *model, const cuda_matrix *matrix,
+                                      const part *p) {
     const cuda_storage storage = ecoi_cuda_storage(matrix->format);
     const uint64_t row_bytes = (uint64_t)matrix->stride * storage.weight_bits / 8;
-    struct gpu_fill_args args = {.weights = matrix->weights + at.first * row_bytes,
-                                 .scales = matrix->scales + (uint64_t)at.first * matrix->n_blocks *
-                                                                storage.scale_bytes,
-                                 .key = syn_key(model->workload.seed, tensor),
-                                 .rows = at.n_rows,
-                                 .cols = matrix->n_columns,
-                                 .stride = matrix->stride,
-                                 .n_blocks = matrix->n_blocks,
-                                 .row_step = at.step,
-                                 .scale = scale};
-    return launch_fill(model, storage.fill, &args, err);
+    return (struct gpu_fill_args){.weights = matrix->weights + p->first * row_bytes,
+                                  .scales = matrix->scales + (uint64_t)p->first * matrix->n_blocks *
+                                                                 storage.scale_bytes,
+                                  .key = syn_key(model->workload.seed, p->tensor),
+                                  .rows = p->n_rows,
+                                  .cols = matrix->n_columns,
+                                  .stride = matrix->stride,
+                                  .n_blocks = matrix->n_blocks,
+                                  .row_step = p->step,
+                                  .scale = p->scale};
+}
+
+/* MARK: - NF4-DQ: codes by the kernel of NF4; the FP32 absmax that it leaves in lent memory are quantized here, by the code
+ * that the CPU's storage uses, a tensor at a time */
+
+typedef struct dq_buffers {
+    uint32_t n_blocks;          /* of a row, without padding */
+    uint64_t lent;              /* FP32 absmax [n_rows][n_blocks] on the device */
+    float *absmax;              /* the same here, */
+    float *own;                 /* and those of one tensor, in its order */
+    uint8_t *own_codes, *codes; /* of one tensor; [n_rows][matrix->n_blocks] */
+    float *scales2;
+    struct gpu_dq_row *rows;
+    uint32_t n_groups; /* scales2 so far */
+} dq_buffers;
+
+static void dq_free(cuda_model *model, dq_buffers *b) {
+    if (b->lent != 0) {
+        (void)model->device->cuda.api.mem_free(b->lent);
+    }
+    ecoi_free(b->absmax);
+    ecoi_free(b->own);
+    ecoi_free(b->own_codes);
+    ecoi_free(b->codes);
+    ecoi_free(b->scales2);
+    ecoi_free(b->rows);
+}
+
+static eco_status dq_allocate(cuda_model *model, const cuda_matrix *matrix, dq_buffers *b,
+                              eco_error *err) {
+    const size_t n_rows = matrix->n_rows;
+    *b = (dq_buffers){.n_blocks = (matrix->n_columns + NF4_BLOCK - 1) / NF4_BLOCK};
+    const size_t n = n_rows * b->n_blocks;
+    b->absmax = ecoi_calloc(n, sizeof *b->absmax);
+    b->own = ecoi_calloc(n, sizeof *b->own);
+    b->own_codes = ecoi_calloc(n, sizeof *b->own_codes);
+    b->codes = ecoi_calloc(n_rows, matrix->n_blocks);
+    b->scales2 = ecoi_calloc(n / NF4_DQ_BLOCK + CUDA_TENSORS_MAX, sizeof *b->scales2);
+    b->rows = ecoi_calloc(n_rows, sizeof *b->rows);
+    if (b->absmax == NULL || b->own == NULL || b->own_codes == NULL || b->codes == NULL ||
+        b->scales2 == NULL || b->rows == NULL) {
+        return eco_error_set(err, ECO_E_NO_MEMORY, 0, "cuda: no host memory for %zu absmax", n);
+    }
+    return ecoi_cuda_allocate(model->device, n * sizeof(float), "quantizing absmax", &b->lent, err);
+}
+
+static void dq_quantize(const cuda_matrix *matrix, const part *p, dq_buffers *b) {
+    float offset = 0.0f;
+    const size_t n_blocks = b->n_blocks;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        memcpy(b->own + i * n_blocks, b->absmax + (p->first + i * p->step) * n_blocks,
+               n_blocks * sizeof *b->own);
+    }
+    const size_t n = p->n_rows * n_blocks;
+    ecoi_dynamic_quantize(b->own, n, b->own_codes, b->scales2 + b->n_groups, &offset);
+    for (size_t i = 0; i < p->n_rows; i++) {
+        const size_t row = p->first + i * p->step;
+        const size_t first = i * n_blocks;
+        memcpy(b->codes + row * matrix->n_blocks, b->own_codes + first, n_blocks);
+        b->rows[row] = (struct gpu_dq_row){.group = b->n_groups + (uint32_t)(first / NF4_DQ_BLOCK),
+                                           .phase = (uint32_t)(first % NF4_DQ_BLOCK),
+                                           .offset = offset};
+    }
+    b->n_groups += (uint32_t)((n + NF4_DQ_BLOCK - 1) / NF4_DQ_BLOCK);
+}
+
+static eco_status dq_copy(const cuda_model *model, const cuda_matrix *matrix, const dq_buffers *b,
+                          eco_error *err) {
+    const ecoi_cuda_api *api = &model->device->cuda.api;
+    const size_t n_rows = matrix->n_rows;
+    int result =
+        api->copy_to_device(matrix->scales, b->codes, n_rows * matrix->n_blocks, model->stream);
+    if (result == CU_SUCCESS) {
+        result = api->copy_to_device(matrix->scales2, b->scales2, b->n_groups * sizeof *b->scales2,
+                                     model->stream);
+    }
+    if (result == CU_SUCCESS) {
+        result =
+            api->copy_to_device(matrix->dq_rows, b->rows, n_rows * sizeof *b->rows, model->stream);
+    }
+    if (result == CU_SUCCESS) { /* the buffers are freed */
+        result = api->stream_synchronize(model->stream);
+    }
+    return ecoi_cuda_done(model->device, result, "copying quantized absmax", err);
+}
+
+static eco_status dq_fill(cuda_model *model, const cuda_matrix *matrix, const part *parts,
+                          uint32_t n, dq_buffers *b, eco_error *err) {
+    const ecoi_cuda_api *api = &model->device->cuda.api;
+    ECO_TRY(dq_allocate(model, matrix, b, err));
+    for (uint32_t i = 0; i < n; i++) {
+        struct gpu_fill_args args = part_args(model, matrix, &parts[i]);
+        args.n_blocks = b->n_blocks;
+        args.scales = b->lent + (uint64_t)parts[i].first * b->n_blocks * sizeof(float);
+        ECO_TRY(launch_fill(model, CUDA_FILL_NF4, &args, err));
+    }
+    const size_t bytes = (size_t)matrix->n_rows * b->n_blocks * sizeof(float);
+    int result = api->copy_to_host(b->absmax, b->lent, bytes, model->stream);
+    if (result == CU_SUCCESS) {
+        result = api->stream_synchronize(model->stream);
+    }
+    ECO_TRY(ecoi_cuda_done(model->device, result, "reading absmax", err));
+    for (uint32_t i = 0; i < n; i++) {
+        dq_quantize(matrix, &parts[i], b);
+    }
+    return dq_copy(model, matrix, b, err);
+}
+
+static eco_status fill_dq(cuda_model *model, const cuda_matrix *matrix, const part *parts,
+                          uint32_t n, eco_error *err) {
+    dq_buffers buffers;
+    const eco_status status = dq_fill(model, matrix, parts, n, &buffers, err);
+    dq_free(model, &buffers);
+    return status;
+}
+
+/* MARK: - Matrices */
+
+static eco_status fill_parts(cuda_model *model, const cuda_matrix *matrix, const part *parts,
+                             uint32_t n, eco_error *err) {
+    if (matrix->format == ECO_FORMAT_NF4_DQ) {
+        return fill_dq(model, matrix, parts, n, err);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct gpu_fill_args args = part_args(model, matrix, &parts[i]);
+        ECO_TRY(launch_fill(model, ecoi_cuda_storage(matrix->format).fill, &args, err));
+    }
+    return ECO_OK;
 }
 
 /* The whole matrix is the tensor. */
 static eco_status fill_matrix(cuda_model *model, const cuda_matrix *matrix, uint64_t tensor,
                               float scale, eco_error *err) {
-    const placement all = {.step = 1, .n_rows = matrix->n_rows};
-    return fill_rows(model, matrix, all, tensor, scale, err);
+    const part all = {.step = 1, .n_rows = matrix->n_rows, .tensor = tensor, .scale = scale};
+    return fill_parts(model, matrix, &all, 1, err);
 }
 
 static eco_status fill_linear(cuda_model *model, const cuda_matrix *matrix, uint64_t tensor,
@@ -91,16 +222,15 @@ static eco_status fill_qkv(cuda_model *model, uint32_t l, eco_error *err) {
     const eco_model_shape *shape = &model->shape;
     const uint32_t n_query = shape->n_heads * shape->d_head;
     const uint32_t n_kv = shape->n_kv_heads * shape->d_head;
-    const placement at[3] = {{.step = 1, .n_rows = n_query},
-                             {.first = n_query, .step = 1, .n_rows = n_kv},
-                             {.first = n_query + n_kv, .step = 1, .n_rows = n_kv}};
-    for (uint32_t i = 0; i < 3; i++) { /* query, key, value: three tensors, one matrix */
-        ECO_TRY(fill_rows(model, &layer->qkv, at[i], syn_layer_tensor(l, SYN_Q + i),
-                          ecoi_linear_scale(shape->d_model), err));
-        if (layer->qkv_bias != 0) {
-            ECO_TRY(fill_bias(model, layer->qkv_bias + 2ull * at[i].first, at[i].n_rows,
-                              syn_layer_tensor(l, SYN_Q_BIAS + i), err));
-        }
+    const float scale = ecoi_linear_scale(shape->d_model);
+    const part parts[3] = {/* query, key, value: three tensors, one matrix */
+                           {0, 1, n_query, syn_layer_tensor(l, SYN_Q), scale},
+                           {n_query, 1, n_kv, syn_layer_tensor(l, SYN_K), scale},
+                           {n_query + n_kv, 1, n_kv, syn_layer_tensor(l, SYN_V), scale}};
+    ECO_TRY(fill_parts(model, &layer->qkv, parts, 3, err));
+    for (uint32_t i = 0; i < 3 && layer->qkv_bias != 0; i++) {
+        ECO_TRY(fill_bias(model, layer->qkv_bias + 2ull * parts[i].first, parts[i].n_rows,
+                          syn_layer_tensor(l, SYN_Q_BIAS + i), err));
     }
     return ECO_OK;
 }
@@ -111,11 +241,10 @@ static eco_status fill_layer(cuda_model *model, uint32_t l, eco_error *err) {
     const eco_format format = model->workload.linear;
     ECO_TRY(fill_qkv(model, l, err));
     ECO_TRY(fill_linear(model, &layer->o, syn_layer_tensor(l, SYN_O), err));
-    for (uint32_t i = 0; i < 2; i++) { /* gate and up in turns */
-        const placement at = {.first = i, .step = 2, .n_rows = shape->d_ff};
-        ECO_TRY(fill_rows(model, &layer->gate_up, at, syn_layer_tensor(l, SYN_GATE + i),
-                          ecoi_linear_scale(shape->d_model), err));
-    }
+    const float scale = ecoi_linear_scale(shape->d_model);
+    const part in_turns[2] = {{0, 2, shape->d_ff, syn_layer_tensor(l, SYN_GATE), scale},
+                              {1, 2, shape->d_ff, syn_layer_tensor(l, SYN_UP), scale}};
+    ECO_TRY(fill_parts(model, &layer->gate_up, in_turns, 2, err));
     ECO_TRY(fill_linear(model, &layer->down, syn_layer_tensor(l, SYN_DOWN), err));
     ECO_TRY(fill_gains(model, layer->norm_attention, syn_layer_tensor(l, SYN_NORM_ATTENTION),
                        format, err));

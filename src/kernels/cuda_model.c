@@ -38,6 +38,7 @@ cuda_storage ecoi_cuda_storage(eco_format format) {
         [ECO_FORMAT_FP16] = {.weight_bits = 16, .column_unit = 8, .fill = CUDA_FILL_FP16},
         [ECO_FORMAT_BF16] = {.weight_bits = 16, .column_unit = 8, .fill = CUDA_FILL_BF16},
         [ECO_FORMAT_NF4] = {4, 32, sizeof(float), NF4_BLOCK, CUDA_FILL_NF4},
+        [ECO_FORMAT_NF4_DQ] = {4, 32, 1, NF4_BLOCK, CUDA_FILL_NF4},
         [ECO_FORMAT_INT8] = {8, 16, sizeof(float), 0, CUDA_FILL_INT8},
         [ECO_FORMAT_W8A16] = {8, 16, sizeof(float), 0, CUDA_FILL_INT8},
         [ECO_FORMAT_Q4_0] = {4, 32, sizeof(uint16_t), GGML_BLOCK, CUDA_FILL_Q4_0},
@@ -61,6 +62,12 @@ static cuda_matrix carve_matrix(uint64_t *next, eco_format format, uint32_t n_ro
         matrix.n_blocks =
             (uint32_t)round_up(matrix.n_blocks, sizeof(uint32_t) / storage.scale_bytes);
         matrix.scales = carve(next, (uint64_t)n_rows * matrix.n_blocks * storage.scale_bytes);
+    }
+    if (format == ECO_FORMAT_NF4_DQ) {
+        const uint64_t n_tight = (n_columns + storage.block - 1) / storage.block;
+        const uint64_t n_groups = n_rows * n_tight / NF4_DQ_BLOCK + CUDA_TENSORS_MAX;
+        matrix.scales2 = carve(next, n_groups * sizeof(float));
+        matrix.dq_rows = carve(next, n_rows * sizeof(struct gpu_dq_row));
     }
     return matrix;
 }
@@ -296,13 +303,19 @@ static eco_status check_format(eco_format format, eco_error *err) {
 }
 
 eco_status ecoi_cuda_model_check(const void *state, const eco_workload *workload, eco_error *err) {
+    const cuda_device *device = state;
     if (workload->shape->d_head > GPU_HEAD_MAX) {
         return eco_error_set(err, ECO_E_UNSUPPORTED, 0,
                              "cuda: model %s: heads of %u; the kernels take up to %d",
                              workload->shape->name, workload->shape->d_head, GPU_HEAD_MAX);
     }
-    ECO_TRY(check_batch(state, workload, err));
+    ECO_TRY(check_batch(device, workload, err));
     if (workload->batch == 1) {
+        if (workload->shape->d_model > STREAM_COLS_MAX) {
+            return eco_error_set(err, ECO_E_UNSUPPORTED, 0,
+                                 "cuda: model %s is %u wide; the kernels take up to %d",
+                                 workload->shape->name, workload->shape->d_model, STREAM_COLS_MAX);
+        }
         ECO_TRY(check_format(workload->linear, err));
         ECO_TRY(check_format(workload->head, err));
     }

@@ -19,7 +19,7 @@ typedef struct eco_backend {
     const char *name; /* "cpu", "cuda" */
     /* CUDA: is the driver there and usable; reason names the paths tried. CPU: true. */
     bool (*usable)(char *reason, size_t reason_size);
-    /* `selector`: NULL or "" = first; "1" = ordinal; "GPU-…" = UUID. */
+    /* `selector`: NULL or "" = first; "1" = ordinal; "GPU-…" or "MIG-…" = UUID. */
     eco_status (*open)(const char *selector, uint32_t n_threads, void **state, eco_error *err);
     void (*describe)(const void *state, eco_engine_info *out);
     /* Whether the device has kernels that multiply by this format, batch 1. */

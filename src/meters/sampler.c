@@ -10,6 +10,8 @@
 
 #include "meters/sampler.h"
 #include "core/alloc.h"
+#include "meters/call_watch.h"
+#include "meters/sampler_totals.h"
 #include "sys/clock.h"
 
 #include <errno.h>
@@ -33,6 +35,7 @@ static const int64_t sampler_wide_ns =
     100 * 1000000; /* two reads this far apart may hide more than one tick */
 static const int64_t sampler_any_tick_ns = 2000000000; /* patience of an edge without a condition */
 static const int64_t sampler_frozen_ns = 20 * INT64_C(1000000000);
+static const int64_t sampler_stuck_ns = 5 * INT64_C(1000000000);
 static const int64_t sampler_answer_ns =
     20 * 1000000; /* how often a waiting requester looks at its interrupt flag */
 static const uint32_t sampler_slow_reads = ECO_READ_TEMP | ECO_READ_CLOCKS | ECO_READ_THROTTLE;
@@ -65,16 +68,6 @@ typedef struct sampler_command {
     int64_t native_error; /* of the last failed counter read */
 } sampler_command;
 
-typedef struct sampler_totals {
-    _Atomic uint64_t n_samples, n_dropped, n_read_errors, n_energy_reads;
-    _Atomic int64_t longest_read_ns, longest_gap_ns, cpu_ns, first_ns, last_ns;
-    _Atomic uint32_t throttle;
-    _Atomic double sm_clock_min_mhz, sm_clock_max_mhz; /* INFINITY, -INFINITY: not read */
-    _Atomic double power_w, temp_c;
-    _Atomic int power_absence, temp_absence;
-    atomic_bool device_lost, counter_stepped_back;
-} sampler_totals;
-
 struct eco_sampler {
     eco_meter *meter;
     eco_meter_info info;
@@ -90,8 +83,10 @@ struct eco_sampler {
     _Atomic int mail;
     sem_t wake, done;
     sampler_command command;
-    sampler_totals totals;
+    ecoi_sampler_totals totals;
     pthread_t thread;
+    atomic_bool ended, one_left; /* the thread's loop is over; one of the two threads is gone */
+    ecoi_call_watch watch;       /* of the thread's reads; the requester looks */
     /* Only the sampler thread from here on. */
     int64_t deadline_ns, last_power_ns;
     uint32_t since_slow;
@@ -135,6 +130,31 @@ static eco_reading sampler_tokens(const eco_sampler *sampler) {
 static double sampler_tokens_value(const eco_sampler *sampler) {
     const eco_reading tokens = sampler_tokens(sampler);
     return eco_reading_present(tokens) ? tokens.value : 0.0;
+}
+
+static void sampler_free(eco_sampler *sampler) {
+    (void)sem_destroy(&sampler->wake);
+    (void)sem_destroy(&sampler->done);
+    ecoi_free(sampler->rows);
+    ecoi_free(sampler->n_seen);
+    ecoi_free(sampler);
+}
+
+/* Where the thread was given up, of the two that know the sampler the last to leave frees it. */
+static void sampler_leave(eco_sampler *sampler) {
+    if (atomic_exchange(&sampler->one_left, true)) {
+        sampler_free(sampler);
+    }
+}
+
+/* Every read of the thread. One that was given up comes back to nothing: the rest is the requester's. */
+static void sampler_read(eco_sampler *sampler, uint32_t what, eco_meter_sample *out) {
+    ecoi_call_begin(&sampler->watch, ecoi_now_ns());
+    eco_meter_read(sampler->meter, what, out);
+    if (!ecoi_call_end(&sampler->watch)) {
+        sampler_leave(sampler);
+        pthread_exit(NULL);
+    }
 }
 
 static void sampler_wait(sem_t *semaphore, int64_t until_ns) {
@@ -184,7 +204,7 @@ static void rows_forget(eco_sampler *sampler, size_t n_forget) {
 /* ---- sampling ---- */
 
 static void sampler_account(eco_sampler *sampler, const eco_meter_sample *read) {
-    sampler_totals *totals = &sampler->totals;
+    ecoi_sampler_totals *totals = &sampler->totals;
     sampler_max(&totals->longest_read_ns, read->cost_ns);
     if (read->device_lost) {
         atomic_store_explicit(&totals->device_lost, true, memory_order_relaxed);
@@ -192,10 +212,10 @@ static void sampler_account(eco_sampler *sampler, const eco_meter_sample *read) 
 }
 
 static void sampler_take_slow(eco_sampler *sampler, eco_sample *row) {
-    sampler_totals *totals = &sampler->totals;
+    ecoi_sampler_totals *totals = &sampler->totals;
     eco_meter_sample read;
     sampler->since_slow = 0;
-    eco_meter_read(sampler->meter, sampler_slow_reads, &read);
+    sampler_read(sampler, sampler_slow_reads, &read);
     sampler_account(sampler, &read);
     row->temp_c = read.temp_c;
     atomic_store_explicit(&totals->temp_c, read.temp_c.value, memory_order_relaxed);
@@ -204,21 +224,13 @@ static void sampler_take_slow(eco_sampler *sampler, eco_sample *row) {
         atomic_fetch_or_explicit(&totals->throttle, read.throttle, memory_order_relaxed);
     }
     if (eco_reading_present(read.sm_clock_mhz)) {
-        const double mhz = read.sm_clock_mhz.value;
-        const double low_mhz =
-            atomic_load_explicit(&totals->sm_clock_min_mhz, memory_order_relaxed);
-        const double high_mhz =
-            atomic_load_explicit(&totals->sm_clock_max_mhz, memory_order_relaxed);
-        atomic_store_explicit(&totals->sm_clock_min_mhz, mhz < low_mhz ? mhz : low_mhz,
-                              memory_order_relaxed);
-        atomic_store_explicit(&totals->sm_clock_max_mhz, mhz > high_mhz ? mhz : high_mhz,
-                              memory_order_relaxed);
+        ecoi_totals_clock(totals, read.sm_clock_mhz.value);
     }
 }
 
 /* A sample counts towards rate and gaps only when its power was really read. */
 static void sampler_took(eco_sampler *sampler, int64_t t_ns) {
-    sampler_totals *totals = &sampler->totals;
+    ecoi_sampler_totals *totals = &sampler->totals;
     if (sampler->last_power_ns != 0) {
         sampler_max(&totals->longest_gap_ns, t_ns - sampler->last_power_ns);
     } else {
@@ -231,7 +243,7 @@ static void sampler_took(eco_sampler *sampler, int64_t t_ns) {
 
 /* Mean power between two changes of the counter, for idle bands; never part of a row. */
 static void sampler_derive_power(eco_sampler *sampler, const eco_meter_sample *read) {
-    sampler_totals *totals = &sampler->totals;
+    ecoi_sampler_totals *totals = &sampler->totals;
     const eco_reading before_j = sampler->step_j;
     if (!eco_reading_present(read->energy_j) ||
         (eco_reading_present(before_j) && !(read->energy_j.value > before_j.value) &&
@@ -250,7 +262,7 @@ static void sampler_derive_power(eco_sampler *sampler, const eco_meter_sample *r
 
 /* Reads power and progress into *row; energy only where the meter has no power. */
 static void sampler_take(eco_sampler *sampler, eco_sample *row) {
-    sampler_totals *totals = &sampler->totals;
+    ecoi_sampler_totals *totals = &sampler->totals;
     const uint64_t mark = atomic_load_explicit(&sampler->mark, memory_order_relaxed);
     memset(row, 0, sizeof *row);
     row->block = (int32_t)(uint32_t)(mark >> 32);
@@ -263,7 +275,7 @@ static void sampler_take(eco_sampler *sampler, eco_sample *row) {
     }
     eco_meter_sample read;
     const eco_reading before = sampler_tokens(sampler);
-    eco_meter_read(sampler->meter, sampler->counter_only ? ECO_READ_ENERGY : ECO_READ_POWER, &read);
+    sampler_read(sampler, sampler->counter_only ? ECO_READ_ENERGY : ECO_READ_POWER, &read);
     const eco_reading after = sampler_tokens(sampler);
     sampler_account(sampler, &read);
     row->t_ns = read.t_ns;
@@ -340,7 +352,7 @@ static void edge_read_counter(eco_sampler *sampler, counter_read *out) {
     eco_meter_sample read;
     out->tokens_start = sampler_tokens_value(sampler);
     out->start_ns = ecoi_now_ns();
-    eco_meter_read(sampler->meter, ECO_READ_ENERGY, &read);
+    sampler_read(sampler, ECO_READ_ENERGY, &read);
     out->end_ns = ecoi_now_ns();
     out->tokens_end = sampler_tokens_value(sampler);
     out->middle_ns = read.t_ns;
@@ -517,14 +529,6 @@ static eco_status edge_catch(eco_sampler *sampler) {
 
 /* ---- the thread ---- */
 
-static void sampler_reset(eco_sampler *sampler) {
-    sampler_totals *totals = &sampler->totals;
-    atomic_store_explicit(&totals->longest_gap_ns, 0, memory_order_relaxed);
-    atomic_store_explicit(&totals->throttle, 0, memory_order_relaxed);
-    atomic_store_explicit(&totals->sm_clock_min_mhz, (double)INFINITY, memory_order_relaxed);
-    atomic_store_explicit(&totals->sm_clock_max_mhz, -(double)INFINITY, memory_order_relaxed);
-}
-
 static void sampler_serve(eco_sampler *sampler) {
     sampler_command *command = &sampler->command;
     switch (command->verb) {
@@ -539,7 +543,7 @@ static void sampler_serve(eco_sampler *sampler) {
         break;
     case SAMPLER_RESET:
     default:
-        sampler_reset(sampler);
+        ecoi_totals_reset(&sampler->totals);
         command->status = ECO_OK;
         break;
     }
@@ -561,23 +565,29 @@ static void *sampler_main(void *argument) {
         sampler_sample_if_due(sampler, false);
         sampler_wait(&sampler->wake, sampler->deadline_ns);
     }
+    atomic_store_explicit(&sampler->ended, true, memory_order_release);
+    (void)sem_post(&sampler->done);
     return NULL;
 }
 
 /* Hands the command over and waits for its answer. A set *interrupted only makes the sampler answer
- * soon. */
-static void sampler_ask(eco_sampler *sampler, const volatile int *interrupted) {
+ * soon. False: the thread is in a read that does not return, and was given up. */
+static bool sampler_ask(eco_sampler *sampler, const volatile int *interrupted) {
     atomic_store_explicit(&sampler->cancel, false, memory_order_relaxed);
     atomic_store_explicit(&sampler->mail, SAMPLER_MAIL_POSTED, memory_order_release);
     (void)sem_post(&sampler->wake);
     while (atomic_load_explicit(&sampler->mail, memory_order_acquire) != SAMPLER_MAIL_DONE) {
         sampler_wait(&sampler->done, ecoi_now_ns() + sampler_answer_ns);
+        if (ecoi_sampler_stuck(sampler)) {
+            return false;
+        }
         if (interrupted != NULL && *interrupted != 0 &&
             !atomic_exchange_explicit(&sampler->cancel, true, memory_order_release)) {
             (void)sem_post(&sampler->wake);
         }
     }
     atomic_store_explicit(&sampler->mail, SAMPLER_MAIL_EMPTY, memory_order_relaxed);
+    return true;
 }
 
 /* ---- open and close ---- */
@@ -594,14 +604,6 @@ static eco_status sampler_start(eco_sampler *sampler, eco_error *err) {
                              strerror(failed));
     }
     return ECO_OK;
-}
-
-static void sampler_free(eco_sampler *sampler) {
-    (void)sem_destroy(&sampler->wake);
-    (void)sem_destroy(&sampler->done);
-    ecoi_free(sampler->rows);
-    ecoi_free(sampler->n_seen);
-    ecoi_free(sampler);
 }
 
 eco_status ecoi_sampler_open(const eco_sampler_options *options, eco_sampler **out,
@@ -639,8 +641,10 @@ eco_status ecoi_sampler_open(const eco_sampler_options *options, eco_sampler **o
     sampler->period_ns = (int64_t)((double)sampler_s_ns / options->rate_hz);
     sampler->frozen_ns =
         options->frozen_after_ns > 0 ? options->frozen_after_ns : sampler_frozen_ns;
+    ecoi_call_watch_init(&sampler->watch,
+                         options->stuck_after_ns > 0 ? options->stuck_after_ns : sampler_stuck_ns);
     sampler->slow_every = options->rate_hz >= 1.0 ? (uint32_t)lround(options->rate_hz) : 1;
-    sampler_reset(sampler);
+    ecoi_totals_reset(&sampler->totals);
     const eco_status status = sampler_start(sampler, err);
     if (status != ECO_OK) {
         sampler_free(sampler);
@@ -650,14 +654,27 @@ eco_status ecoi_sampler_open(const eco_sampler_options *options, eco_sampler **o
     return ECO_OK;
 }
 
-void ecoi_sampler_close(eco_sampler *sampler) {
+bool ecoi_sampler_stuck(eco_sampler *sampler) {
+    return ecoi_call_given_up(&sampler->watch, ecoi_now_ns());
+}
+
+bool ecoi_sampler_close(eco_sampler *sampler) {
     if (sampler == NULL) {
-        return;
+        return true;
     }
     atomic_store_explicit(&sampler->stop, true, memory_order_release);
     (void)sem_post(&sampler->wake);
+    while (!atomic_load_explicit(&sampler->ended, memory_order_acquire)) {
+        if (ecoi_sampler_stuck(sampler)) {
+            (void)pthread_detach(sampler->thread);
+            sampler_leave(sampler);
+            return false;
+        }
+        sampler_wait(&sampler->done, ecoi_now_ns() + sampler_answer_ns);
+    }
     (void)pthread_join(sampler->thread, NULL);
     sampler_free(sampler);
+    return true;
 }
 
 /* ---- the controlling thread's side ---- */
@@ -702,8 +719,20 @@ static eco_status sampler_edge_error(const eco_sampler *sampler, eco_error *err)
     }
 }
 
+eco_status ecoi_sampler_check(eco_sampler *sampler, eco_error *err) {
+    if (!ecoi_sampler_stuck(sampler)) {
+        return ECO_OK;
+    }
+    return eco_error_set(err, ECO_E_STUCK, 0,
+                         "%s %s: a reading did not return for %.3g s; the driver hangs",
+                         sampler->info.name, sampler->info.device.boundary.uuid,
+                         (double)sampler->watch.limit_ns / (double)sampler_s_ns);
+}
+
 eco_status ecoi_sampler_edge(eco_sampler *sampler, const eco_edge_request *request, eco_edge *out,
                              eco_error *err) {
+    *out = (eco_edge){0};
+    ECO_TRY(ecoi_sampler_check(sampler, err)); /* the command is nobody's then */
     sampler_command *command = &sampler->command;
     *command = (sampler_command){
         .verb = SAMPLER_EDGE,
@@ -716,7 +745,9 @@ eco_status ecoi_sampler_edge(eco_sampler *sampler, const eco_edge_request *reque
     if (request->condition != NULL) {
         command->condition = *request->condition;
     }
-    sampler_ask(sampler, request->interrupted);
+    if (!sampler_ask(sampler, request->interrupted)) {
+        return ecoi_sampler_check(sampler, err);
+    }
     *out = command->edge;
     return command->status == ECO_OK ? ECO_OK : sampler_edge_error(sampler, err);
 }
@@ -729,52 +760,28 @@ const eco_sample *ecoi_sampler_rows(const eco_sampler *sampler, size_t *n_out) {
 
 void ecoi_sampler_clear(eco_sampler *sampler) {
     const size_t n_seen = *sampler->n_seen;
-    sampler->command =
-        (sampler_command){.verb = SAMPLER_CLEAR, .n_forget = n_seen > 0 ? n_seen : SIZE_MAX};
+    const size_t n_forget = n_seen > 0 ? n_seen : SIZE_MAX;
     *sampler->n_seen = 0;
-    sampler_ask(sampler, NULL);
+    if (!ecoi_sampler_stuck(sampler)) {
+        sampler->command = (sampler_command){.verb = SAMPLER_CLEAR, .n_forget = n_forget};
+        if (sampler_ask(sampler, NULL)) {
+            return;
+        }
+    }
+    rows_forget(sampler, n_forget); /* the thread touches them no more */
 }
 
 void ecoi_sampler_reset_extremes(eco_sampler *sampler) {
-    sampler->command = (sampler_command){.verb = SAMPLER_RESET};
-    sampler_ask(sampler, NULL);
+    if (!ecoi_sampler_stuck(sampler)) {
+        sampler->command = (sampler_command){.verb = SAMPLER_RESET};
+        (void)sampler_ask(sampler, NULL);
+    }
 }
 
 void ecoi_sampler_stats(const eco_sampler *sampler, eco_sampler_stats *out) {
-    const sampler_totals *totals = &sampler->totals;
-    memset(out, 0, sizeof *out);
-    out->n_samples = atomic_load_explicit(&totals->n_samples, memory_order_relaxed);
-    out->n_dropped = atomic_load_explicit(&totals->n_dropped, memory_order_relaxed);
-    out->n_read_errors = atomic_load_explicit(&totals->n_read_errors, memory_order_relaxed);
-    out->n_energy_reads = atomic_load_explicit(&totals->n_energy_reads, memory_order_relaxed);
-    out->longest_read_ns = atomic_load_explicit(&totals->longest_read_ns, memory_order_relaxed);
-    out->longest_gap_ns = atomic_load_explicit(&totals->longest_gap_ns, memory_order_relaxed);
-    out->cpu_ns = atomic_load_explicit(&totals->cpu_ns, memory_order_relaxed);
-    out->throttle_seen = atomic_load_explicit(&totals->throttle, memory_order_relaxed);
-    out->device_lost = atomic_load_explicit(&totals->device_lost, memory_order_relaxed);
-    out->counter_stepped_back =
-        atomic_load_explicit(&totals->counter_stepped_back, memory_order_relaxed);
-    const int64_t first_ns = atomic_load_explicit(&totals->first_ns, memory_order_relaxed);
-    const int64_t last_ns = atomic_load_explicit(&totals->last_ns, memory_order_relaxed);
-    if (out->n_samples > 1 && last_ns > first_ns) {
-        out->rate_hz =
-            (double)(out->n_samples - 1) * (double)sampler_s_ns / (double)(last_ns - first_ns);
-    }
-    const double low_mhz = atomic_load_explicit(&totals->sm_clock_min_mhz, memory_order_relaxed);
-    const double high_mhz = atomic_load_explicit(&totals->sm_clock_max_mhz, memory_order_relaxed);
-    if (isfinite(low_mhz) && isfinite(high_mhz)) {
-        out->sm_clock_min_mhz = eco_reading_of(low_mhz);
-        out->sm_clock_max_mhz = eco_reading_of(high_mhz);
-    }
-}
-
-static eco_reading sampler_latest(const _Atomic double *value, const _Atomic int *absence) {
-    const eco_absence why = (eco_absence)atomic_load_explicit(absence, memory_order_acquire);
-    return why == ECO_PRESENT ? eco_reading_of(atomic_load_explicit(value, memory_order_relaxed))
-                              : eco_reading_absent(why);
+    ecoi_totals_stats(&sampler->totals, out);
 }
 
 void ecoi_sampler_latest(const eco_sampler *sampler, eco_reading *power_w, eco_reading *temp_c) {
-    *power_w = sampler_latest(&sampler->totals.power_w, &sampler->totals.power_absence);
-    *temp_c = sampler_latest(&sampler->totals.temp_c, &sampler->totals.temp_absence);
+    ecoi_totals_latest(&sampler->totals, power_w, temp_c);
 }

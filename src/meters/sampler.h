@@ -17,8 +17,9 @@ typedef struct eco_sampler_options {
     uint32_t capacity; /* rows the buffer holds; further rows are counted as dropped */
     int64_t origin_ns; /* kept for the owner; samples carry the monotonic clock itself */
     int64_t
-        frozen_after_ns; /* an edge waits so long for a counter that does not change; 0 = 20 s */
-    bool power_only;     /* the meter's counter is not to be used */
+        frozen_after_ns;    /* an edge waits so long for a counter that does not change; 0 = 20 s */
+    int64_t stuck_after_ns; /* a read that lasts longer is given up; 0 = 5 s */
+    bool power_only;        /* the meter's counter is not to be used */
 } eco_sampler_options;
 
 /* A window edge. With a counter: a tick. Without: one power sample. */
@@ -56,14 +57,21 @@ typedef struct eco_sampler_stats {
 
 ECO_NODISCARD eco_status ecoi_sampler_open(const eco_sampler_options *options, eco_sampler **out,
                                            eco_error *err);
-void ecoi_sampler_close(eco_sampler *sampler); /* joins the thread; NULL is fine */
+/* Joins the thread; NULL is fine. False: the thread is in a read that does not return and was left to itself, so the
+ * meter must not be closed, nor anything else of that driver: it may hang in the same way. */
+bool ecoi_sampler_close(eco_sampler *sampler);
+/* Whether a read did not return in time. Then the thread is given up: the rows so far can still be read, edges fail with
+ * ECO_E_STUCK, and nothing is sampled any more. Every wait for the sampler looks by itself; others should, often. */
+bool ecoi_sampler_stuck(eco_sampler *sampler);
+/* ECO_E_STUCK, with the meter named, where ecoi_sampler_stuck is true. */
+ECO_NODISCARD eco_status ecoi_sampler_check(eco_sampler *sampler, eco_error *err);
 /* The next samples carry these. */
 void ecoi_sampler_mark(eco_sampler *sampler, int32_t block, eco_phase phase);
 /* Finished-units counter to read beside each sample; NULL = none. */
 void ecoi_sampler_follow(eco_sampler *sampler, const uint64_t *progress);
 /* Blocks the caller until an edge is caught. On success a row for the edge stands in the buffer, at its t_ns, with the
  * `phase` given: an opening edge begins that phase, a closing edge is its last row (then `after` is marked).
- * ECO_E_TIMEOUT: counter frozen; ECO_E_DEVICE_LOST; ECO_E_INTERRUPTED when *interrupted becomes nonzero. */
+ * ECO_E_TIMEOUT: counter frozen; ECO_E_DEVICE_LOST; ECO_E_STUCK; ECO_E_INTERRUPTED when *interrupted becomes nonzero. */
 typedef struct eco_edge_request {
     const eco_edge_condition *condition; /* NULL: the next tick */
     int32_t block;

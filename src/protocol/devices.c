@@ -169,7 +169,7 @@ void ecoi_devices_look(eco_session *session) {
     eco_tenant first;
     eco_error ignored;
     size_t n = 0;
-    if (session->meter == NULL ||
+    if (session->meter == NULL || session->stuck ||
         eco_meter_tenants(session->meter, &first, 1, &n, &ignored) != ECO_OK) {
         return;
     }

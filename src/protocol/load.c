@@ -5,10 +5,13 @@
 #include "protocol/load.h"
 
 #include "core/alloc.h"
+#include "sys/clock.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+
+static const int64_t STEP_NS = 2000000;
 
 struct eco_load {
     pthread_t thread;
@@ -74,4 +77,24 @@ eco_status ecoi_load_stop(eco_load *load, eco_work_result *result, eco_error *er
     }
     ecoi_free(load);
     return status;
+}
+
+eco_status ecoi_load_stop_within(eco_load *load, double seconds, eco_work_result *result,
+                                 eco_error *err) {
+    *result = (eco_work_result){0};
+    if (load == NULL) {
+        return ECO_OK;
+    }
+    __atomic_store_n(&load->stop, 1, __ATOMIC_RELEASE);
+    const int64_t until_ns = ecoi_now_ns() + (int64_t)(seconds * 1e9);
+    while (!ecoi_load_ended(load)) {
+        const int64_t now_ns = ecoi_now_ns();
+        if (now_ns >= until_ns) {
+            pthread_detach(load->thread); /* it keeps what it uses */
+            return eco_error_set(err, ECO_E_STUCK, 0, "the engine did not stop within %.0f s",
+                                 seconds);
+        }
+        ecoi_sleep_until_ns(now_ns + STEP_NS);
+    }
+    return ecoi_load_stop(load, result, err);
 }

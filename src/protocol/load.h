@@ -15,5 +15,9 @@ ECO_NODISCARD eco_status ecoi_load_start(eco_arm *arm, eco_work_kind kind, uint6
 bool ecoi_load_ended(const eco_load *load);
 /* Stops, joins and frees; returns the work's own status. NULL gives ECO_OK. */
 ECO_NODISCARD eco_status ecoi_load_stop(eco_load *load, eco_work_result *result, eco_error *err);
+/* The same for a load that may never end, on a driver that hangs: after `seconds` its thread is left to itself, *result
+ * is zeroed and ECO_E_STUCK returned. Then nothing of its arm may be released. */
+ECO_NODISCARD eco_status ecoi_load_stop_within(eco_load *load, double seconds,
+                                               eco_work_result *result, eco_error *err);
 
 #endif

@@ -20,6 +20,10 @@ static const double FASTEST_CUDA_BYTES_PER_S = 8e12;
 static const double SLOWEST_CUDA_BYTES_PER_S = 0.075e12;
 static const double FASTEST_CPU_BYTES_PER_S = 0.5e12;
 static const double SLOWEST_CPU_BYTES_PER_S = 0.5e9;
+/* A prompt goes through a GPU by chunks of 64 positions, each of which reads the weights once; a slow card reads them at
+ * its whole 0.2 TB/s, for there is much to do with each. The CPU takes it token by token. */
+static const double CUDA_CHUNK_POSITIONS = 64.0;
+static const double SLOWEST_CUDA_CHUNK_BYTES_PER_S = 0.2e12;
 
 static eco_status check_number(const char *option, double value, double lo, double hi,
                                eco_error *err) {
@@ -69,48 +73,77 @@ eco_status eco_plan_check(const eco_plan *plan, eco_error *err) {
     return ECO_OK;
 }
 
-/* Shortest and longest time of one window of `arm` with what comes before it, the rest apart. */
-static void window_seconds(const eco_plan *plan, uint32_t arm, double *shortest_s,
-                           double *longest_s) {
-    double ramp_s[2] = {plan->ramp_s, plan->ramp_s};
-    double work_s[2] = {plan->window_s, plan->window_s};
+typedef struct span {
+    double shortest_s, longest_s;
+} span;
+
+static bool on_cpu(const eco_plan *plan) {
+    return strcmp(plan->engine.device, "cpu") == 0;
+}
+
+static double step_bytes(const eco_plan *plan, uint32_t arm, double position) {
+    return plan->batch * eco_model_batch_token_bytes(plan->shape, plan->arms[arm], plan->head,
+                                                     position, plan->batch)
+                             .total;
+}
+
+/* `n` steps of the whole batch, one position each. */
+static span steps_span(const eco_plan *plan, uint32_t arm, double n, double position) {
+    const double bytes = n * step_bytes(plan, arm, position);
+    return on_cpu(plan)
+               ? (span){bytes / FASTEST_CPU_BYTES_PER_S, bytes / SLOWEST_CPU_BYTES_PER_S}
+               : (span){bytes / FASTEST_CUDA_BYTES_PER_S, bytes / SLOWEST_CUDA_BYTES_PER_S};
+}
+
+/* The prompts of all sequences. */
+static span prefill_span(const eco_plan *plan, uint32_t arm) {
+    if (on_cpu(plan)) {
+        return steps_span(plan, arm, plan->n_prompt, plan->n_prompt / 2.0);
+    }
+    const double chunks = (double)plan->batch * ceil((double)plan->n_prompt / CUDA_CHUNK_POSITIONS);
+    const double bytes =
+        chunks *
+        eco_model_token_bytes(plan->shape, plan->arms[arm], plan->head, plan->n_prompt / 2.0).total;
+    return (span){bytes / FASTEST_CUDA_BYTES_PER_S, bytes / SLOWEST_CUDA_CHUNK_BYTES_PER_S};
+}
+
+/* One window of `arm` with what comes before it, the rest apart. */
+static span window_span(const eco_plan *plan, uint32_t arm) {
+    span ramp = {plan->ramp_s, plan->ramp_s};
+    span work = {plan->window_s, plan->window_s};
+    span prefill = {0.0, 0.0};
     if (plan->protocol == ECO_PROTOCOL_PUBLISHED) {
-        const bool cpu = strcmp(plan->engine.device, "cpu") == 0;
         const double steps = (double)plan->n_prompt + plan->n_tokens;
-        const double bytes =
-            plan->batch * eco_model_batch_token_bytes(plan->shape, plan->arms[arm], plan->head,
-                                                      steps / 2.0, plan->batch)
-                              .total;
-        const double generation_s[2] = {
-            steps * bytes / (cpu ? FASTEST_CPU_BYTES_PER_S : FASTEST_CUDA_BYTES_PER_S),
-            steps * bytes / (cpu ? SLOWEST_CPU_BYTES_PER_S : SLOWEST_CUDA_BYTES_PER_S)};
-        for (int i = 0; i < 2; i++) {
-            ramp_s[i] = fmax(ramp_s[i], plan->n_warmup * generation_s[i]);
-            work_s[i] = plan->n_iterations * generation_s[i];
-        }
+        const span generation = steps_span(plan, arm, steps, steps / 2.0);
+        ramp.shortest_s = fmax(ramp.shortest_s, plan->n_warmup * generation.shortest_s);
+        ramp.longest_s = fmax(ramp.longest_s, plan->n_warmup * generation.longest_s);
+        work = (span){plan->n_iterations * generation.shortest_s,
+                      plan->n_iterations * generation.longest_s};
+    } else {
+        prefill = prefill_span(plan, arm); /* before the first token, hence before the ramp */
     }
     if (plan->thermal == ECO_THERMAL_STEADY) {
-        ramp_s[0] = fmax(ramp_s[0], ECO_STEADY_MIN_S);
-        ramp_s[1] = fmax(ramp_s[1], plan->steady_max_s);
+        ramp.shortest_s = fmax(ramp.shortest_s, ECO_STEADY_MIN_S);
+        ramp.longest_s = fmax(ramp.longest_s, plan->steady_max_s);
     }
-    *shortest_s = ramp_s[0] + work_s[0] + WINDOW_OVERHEAD_S;
-    *longest_s = ramp_s[1] + work_s[1] + WINDOW_OVERHEAD_S;
+    return (span){prefill.shortest_s + ramp.shortest_s + work.shortest_s + WINDOW_OVERHEAD_S,
+                  prefill.longest_s + ramp.longest_s + work.longest_s + WINDOW_OVERHEAD_S};
 }
 
 void eco_plan_seconds(const eco_plan *plan, double *shortest_s, double *longest_s) {
     const double windows = plan->n_blocks + (plan->extra_windows ? 2.0 : 0.0);
     const double rest_s = plan->thermal == ECO_THERMAL_STEADY ? 0.0 : plan->cooldown_max_s;
     *shortest_s = PROBES_S;
-    for (uint32_t arm = 0; plan->protocol == ECO_PROTOCOL_PAIRED && arm < plan->n_arms; arm++) {
-        *shortest_s += plan->burn_in_s + 0.2;
-    }
-    *longest_s = *shortest_s;
+    *longest_s = PROBES_S;
     for (uint32_t arm = 0; arm < plan->n_arms; arm++) {
-        double least_s = 0.0;
-        double most_s = 0.0;
-        window_seconds(plan, arm, &least_s, &most_s);
-        *shortest_s += windows * least_s;
-        *longest_s += windows * (most_s + rest_s);
+        const span window = window_span(plan, arm);
+        *shortest_s += windows * window.shortest_s;
+        *longest_s += windows * (window.longest_s + rest_s);
+        if (plan->protocol == ECO_PROTOCOL_PAIRED) { /* burn-in */
+            const span prefill = prefill_span(plan, arm);
+            *shortest_s += prefill.shortest_s + plan->burn_in_s + 0.2;
+            *longest_s += prefill.longest_s + plan->burn_in_s + 0.2;
+        }
     }
 }
 
@@ -204,7 +237,9 @@ void eco_plan_describe(const eco_plan *plan, eco_text *out) {
     ecoi_text_addf(out, "extra windows: %s\n",
                    plan->extra_windows ? "one whole-generation and one looped-prefill window an arm"
                                        : "none");
-    ecoi_text_addf(out, "time: %.0f to %.0f s%s, and loading\n", shortest_s, longest_s,
-                   published ? ", from the fastest to a slow device of this kind" : "");
+    ecoi_text_addf(out,
+                   "time: %.0f to %.0f s, from the fastest to a slow device of this kind, and "
+                   "loading\n",
+                   shortest_s, longest_s);
     ecoi_text_addf(out, "output: %s\n", plan->output_dir);
 }

@@ -143,6 +143,11 @@ static eco_status parse_batches(const parser *p, const ecoi_yaml *at, draft *d) 
     for (; one != NULL; one = at->type == ECOI_YAML_SEQUENCE ? one->next : NULL) {
         double value = 0.0;
         ECO_TRY(parse_number(p, one, "batch", &row, &value));
+        for (uint32_t i = 0; i < d->n_batches; i++) {
+            if (d->batches[i] == (uint32_t)value) { /* the same experiment under two names */
+                return refuse_value(p, one, "batch", "it is named twice");
+            }
+        }
         if (d->n_batches == BATCHES_MAX) {
             return refuse(p, ECO_E_RANGE, one, "batch: the list is too long");
         }

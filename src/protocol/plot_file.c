@@ -45,9 +45,9 @@ static eco_status run_gnuplot(char *const *argv, eco_error *err) {
     const eco_proc_options options = {.argv = argv, .stdout_to_stderr = true};
     eco_status status = ecoi_proc_start(watch, &options, &started_ns, err);
     if (status == ECO_E_NOT_FOUND) {
-        status = eco_error_set(err, ECO_E_NOT_FOUND, ENOENT,
+        status = eco_error_set(err, ECO_E_UNSUPPORTED, ENOENT,
                                "gnuplot is not here, so no picture was made (Debian: "
-                               "gnuplot-nox); the script was written");
+                               "gnuplot-nox); scripts were written");
     }
     while (status == ECO_OK && (ecoi_proc_wait(watch, INT64_MAX, &end) & ECO_PROC_ENDED) == 0) {
     }

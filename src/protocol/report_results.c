@@ -106,49 +106,68 @@ static void bootstrap(const pair *p) {
     eco_report_set_string(p->report, ECO_FIELD_UB_SEED, ECO_TOP, text);
 }
 
+/* Of a pair, or of the one arm there is: then base and own are the same. */
+static eco_uncertainty_input uncertainty_input(const pair *p, uint32_t n_blocks) {
+    const eco_arm_summary *base = &p->summary[0];
+    const eco_arm_summary *own = &p->summary[p->n_arms - 1];
+    const eco_sensor_term *declared = &p->session->meter_info.declared;
+    return (eco_uncertainty_input){.n_blocks = n_blocks,
+                                   .n_arms = p->session->plan->n_arms,
+                                   .seconds = fmin(base->seconds_min, own->seconds_min),
+                                   .edge_half_width_s =
+                                       fmax(base->edge_half_width_s, own->edge_half_width_s),
+                                   .tokens_arm = own->tokens_mean,
+                                   .tokens_baseline = base->tokens_mean,
+                                   .count_step = p->session->plan->batch,
+                                   .power_arm_w = own->power_w,
+                                   .power_baseline_w = base->power_w,
+                                   .counter_integral_arm = own->counter_to_integral,
+                                   .counter_integral_baseline = base->counter_to_integral,
+                                   .drift_arm_log = own->drift_log,
+                                   .drift_baseline_log = base->drift_log,
+                                   .order_shift = order_shift(p),
+                                   .power_sd_arm = own->power_sd,
+                                   .power_sd_baseline = base->power_sd,
+                                   .power_updates = fmin(base->power_updates, own->power_updates),
+                                   .power_lag_s = power_lag_s(&p->session->sensor),
+                                   .has_counter = p->session->meter_info.energy_field != NULL,
+                                   .sensor_gain = declared->gain,
+                                   .sensor_offset_w = declared->offset_w};
+}
+
 static void expanded(const pair *p) {
     eco_report *r = p->report;
-    const eco_arm_summary *base = &p->summary[0];
-    const eco_arm_summary *own = &p->summary[1];
     const eco_sensor_term *declared = &p->session->meter_info.declared;
-    const eco_uncertainty_input input = {
-        .n_blocks = p->n_pairs,
-        .n_arms = p->session->plan->n_arms,
-        .seconds = fmin(base->seconds_min, own->seconds_min),
-        .edge_half_width_s = fmax(base->edge_half_width_s, own->edge_half_width_s),
-        .tokens_arm = own->tokens_mean,
-        .tokens_baseline = base->tokens_mean,
-        .power_arm_w = own->power_w,
-        .power_baseline_w = base->power_w,
-        .counter_integral_arm = own->counter_to_integral,
-        .counter_integral_baseline = base->counter_to_integral,
-        .drift_arm_log = own->drift_log,
-        .drift_baseline_log = base->drift_log,
-        .order_shift = order_shift(p),
-        .power_sd_arm = own->power_sd,
-        .power_sd_baseline = base->power_sd,
-        .power_updates = fmin(base->power_updates, own->power_updates),
-        .power_lag_s = power_lag_s(&p->session->sensor),
-        .has_counter = p->session->meter_info.energy_field != NULL,
-        .sensor_gain = declared->gain,
-        .sensor_offset_w = declared->offset_w};
-    const eco_uncertainty u = eco_uncertainty_of(&input);
-    eco_report_set_rounded(r, ECO_FIELD_UX_PCT, ECO_TOP, 100.0 * u.expanded_ratio, 4);
+    const bool compared = p->n_arms == 2;
+    const eco_uncertainty_input input =
+        uncertainty_input(p, compared ? p->n_pairs : p->summary[0].n);
+    const eco_uncertainty u = compared ? eco_uncertainty_of(&input) : eco_uncertainty_alone(&input);
+    if (compared) {
+        eco_report_set_rounded(r, ECO_FIELD_UX_PCT, ECO_TOP, 100.0 * u.expanded_ratio, 4);
+    } else {
+        eco_report_set_null(r, ECO_FIELD_UX_PCT, ECO_TOP); /* there is no change */
+    }
     eco_report_set_rounded(r, ECO_FIELD_UX_ABS_PCT, ECO_TOP, 100.0 * u.expanded_absolute, 4);
     eco_report_set_rounded(r, ECO_FIELD_UX_TICK, ECO_TOP, 100.0 * u.tick, 4);
     eco_report_set_rounded(r, ECO_FIELD_UX_READ, ECO_TOP, 100.0 * u.read, 4);
-    eco_report_set_rounded(r, ECO_FIELD_UX_DRIFT, ECO_TOP, 100.0 * u.drift, 4);
+    if (compared) {
+        eco_report_set_rounded(r, ECO_FIELD_UX_DRIFT, ECO_TOP, 100.0 * u.drift, 4);
+    }
     eco_report_set_rounded(r, ECO_FIELD_UX_INTEGRAL, ECO_TOP, 100.0 * u.counter_integral, 4);
     eco_report_set_rounded(r, ECO_FIELD_UX_SAMPLING, ECO_TOP, 100.0 * u.sampling, 4);
     eco_report_set_rounded(r, ECO_FIELD_UX_OFFSET, ECO_TOP, 100.0 * u.sensor_offset, 4);
     eco_report_set_rounded(r, ECO_FIELD_UX_GAIN, ECO_TOP, 100.0 * u.sensor_gain, 4);
+    eco_report_set_integer(r, ECO_FIELD_UX_COUNT_STEP, ECO_TOP, p->session->plan->batch);
     eco_report_set_rounded(r, ECO_FIELD_UX_DECLARED_GAIN, ECO_TOP, 100.0 * declared->gain, 4);
     eco_report_set_rounded(r, ECO_FIELD_UX_DECLARED_OFFSET, ECO_TOP, declared->offset_w, 4);
     eco_report_set_string(r, ECO_FIELD_UX_DECLARED_SOURCE, ECO_TOP, declared->source);
 }
 
 static void uncertainty(const pair *p) {
-    if (p->n_arms < 2 || p->n_pairs == 0) {
+    if (p->n_arms == 1 && p->summary[0].mj_per_token > 0.0) {
+        expanded(p);
+    }
+    if (p->n_arms == 1 || p->n_pairs == 0) {
         return;
     }
     eco_report *r = p->report;

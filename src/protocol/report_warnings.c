@@ -163,6 +163,9 @@ static void warn_run(const eco_session *session, eco_report *r) {
     if (session->fault.code == ECO_E_DEVICE_LOST) {
         eco_report_warn(r, ECO_WARNING_DEVICE_LOST, session->fault.message);
     }
+    if (session->fault.code == ECO_E_STUCK) {
+        eco_report_warn(r, ECO_WARNING_DRIVER_STUCK, session->fault.message);
+    }
     if (session->fault.code == ECO_E_TIMEOUT) {
         eco_report_warn(r, ECO_WARNING_COUNTER_FROZEN, session->fault.message);
     }

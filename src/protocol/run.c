@@ -19,8 +19,9 @@ static const double READ_WINDOW_S = 1.5;
 static const double SHORT_PROBE_S = 0.3;
 static const double NO_SENSOR_S = 3.5; /* the sampler reads the temperature once a second */
 static const int64_t STEADY_STEP_NS = 50000000;
-static const double CLOSING_S = 0.5;  /* the closing edge is left to the sampler so long before */
-static const double RATE_SHARE = 0.1; /* of a window's work, from where its own rate is known */
+static const double STUCK_LOAD_S = 5.0; /* patience with a load beside a driver call that hangs */
+static const double CLOSING_S = 0.5;    /* the closing edge is left to the sampler so long before */
+static const double RATE_SHARE = 0.1;   /* of a window's work, from where its own rate is known */
 static const int64_t STEP_NS = 2000000;
 static const int64_t POWER_AFTER_NS = 500000000; /* ten sampling periods */
 
@@ -68,17 +69,18 @@ typedef struct hold {
     double steady_max_s;      /* 0 = the temperature does not matter */
 } hold;
 
-/* What ends any waiting under load: a signal, the load's end, or no unit of work for too long. */
+/* What ends any waiting under load: a signal, a driver that hangs, the load's end, or no unit of work for too long. */
 typedef struct patience {
     uint64_t units; /* last seen */
     int64_t since_ns;
 } patience;
 
-static eco_status check_load(const eco_load *load, uint64_t units, int64_t now_ns, patience *p,
-                             eco_error *err) {
+static eco_status check_load(const eco_session *session, const eco_load *load, uint64_t units,
+                             int64_t now_ns, patience *p, eco_error *err) {
     if (ecoi_session_interrupted()) {
         return eco_error_set(err, ECO_E_INTERRUPTED, 0, "interrupted");
     }
+    ECO_TRY(ecoi_sampler_check(session->sampler, err));
     if (ecoi_load_ended(load)) {
         return eco_error_set(err, ECO_E_FAILED, 0, "the engine stopped before the window closed");
     }
@@ -86,22 +88,22 @@ static eco_status check_load(const eco_load *load, uint64_t units, int64_t now_n
         *p = (patience){.units = units, .since_ns = now_ns};
     }
     if ((double)(now_ns - p->since_ns) * 1e-9 > PROGRESS_TIMEOUT_S) {
-        return eco_error_set(err, ECO_E_TIMEOUT, 0, "the engine finished no unit of work in %.0f s",
+        return eco_error_set(err, ECO_E_STUCK, 0, "the engine finished no unit of work in %.0f s",
                              PROGRESS_TIMEOUT_S);
     }
     return ECO_OK;
 }
 
 /* Until the first unit is done and the ramp is over. Gives the units a second seen meanwhile. */
-static eco_status wait_ramp(const eco_session_arm *arm, const eco_load *load, hold *h,
-                            eco_error *err) {
+static eco_status wait_ramp(const eco_session *session, const eco_session_arm *arm,
+                            const eco_load *load, hold *h, eco_error *err) {
     int64_t first_ns = 0;
     uint64_t first = 0;
     patience p = {0};
     for (;;) {
         const int64_t now_ns = ecoi_now_ns();
         const uint64_t units = progress_of(arm);
-        ECO_TRY(check_load(load, units, now_ns, &p, err));
+        ECO_TRY(check_load(session, load, units, now_ns, &p, err));
         if (units > 0 && first_ns == 0) {
             first_ns = now_ns;
             first = units;
@@ -142,7 +144,7 @@ static eco_status wait_steady(const eco_session *session, const eco_session_arm 
     patience p = {0};
     for (;;) {
         const int64_t now_ns = ecoi_now_ns();
-        ECO_TRY(check_load(load, progress_of(arm), now_ns, &p, err));
+        ECO_TRY(check_load(session, load, progress_of(arm), now_ns, &p, err));
         const size_t n =
             recent_temperatures(session, start_ns, t_s, temp_c, sizeof t_s / sizeof t_s[0]);
         out->steady_s = (double)(now_ns - start_ns) * 1e-9;
@@ -193,7 +195,7 @@ static eco_status close_by_units(const eco_session *session, const eco_session_a
     for (;;) {
         const int64_t now_ns = ecoi_now_ns();
         const uint64_t units = progress_of(arm);
-        ECO_TRY(check_load(load, units, now_ns, &p, err));
+        ECO_TRY(check_load(session, load, units, now_ns, &p, err));
         const double done = (double)units - open->tokens;
         const double seconds = (double)(now_ns - open->t_ns) * 1e-9;
         /* A unit that ends just after the edge says nothing of the rate yet; the ramp has seen more of them. */
@@ -279,12 +281,27 @@ static eco_phase phase_of(eco_work_kind kind) {
     return ECO_PHASE_PROBE;
 }
 
+/* The load may hang like the call that does: it is given a moment to end, and the hanging call is what is told. */
+static eco_status end_stuck(eco_session *session, uint32_t index, eco_load *load, eco_status status,
+                            eco_work_result *result, eco_error *err) {
+    eco_error ignored;
+    eco_status left = ecoi_load_stop_within(load, STUCK_LOAD_S, result, &ignored);
+    ecoi_sampler_mark(session->sampler, 0, ECO_PHASE_COOLDOWN);
+    left = ecoi_rows_keep(session, index, &ignored);
+    (void)left;
+    return status == ECO_E_STUCK ? status : ecoi_sampler_check(session->sampler, err);
+}
+
 /* Stops the load and keeps the rows. `status` is what came of the windows; a fault of the load outranks it. */
 static eco_status end_load(eco_session *session, uint32_t index, eco_load *load, eco_status status,
                            eco_work_result *result, eco_error *err) {
     const bool ended = ecoi_load_ended(load);
     ecoi_sampler_follow(session->sampler, NULL);
     eco_error load_error;
+    session->stuck = status == ECO_E_STUCK || ecoi_sampler_stuck(session->sampler);
+    if (session->stuck) {
+        return end_stuck(session, index, load, status, result, err);
+    }
     const eco_status load_status = ecoi_load_stop(load, result, &load_error);
     ecoi_sampler_mark(session->sampler, 0, ECO_PHASE_COOLDOWN);
     eco_error keep_error;
@@ -311,7 +328,7 @@ static eco_status window_under_load(eco_session *session, uint32_t index, eco_lo
     ecoi_sampler_mark(session->sampler, h->block, ECO_PHASE_RAMP);
     ecoi_sampler_follow(session->sampler, arm->info.progress);
     const int64_t start_ns = ecoi_now_ns();
-    eco_status status = wait_ramp(arm, load, h, err);
+    eco_status status = wait_ramp(session, arm, load, h, err);
     if (status == ECO_OK && h->steady_max_s > 0.0 && session->meter != NULL) {
         status = wait_steady(session, arm, load, h, start_ns, out, err);
     }
@@ -448,7 +465,7 @@ eco_status ecoi_ceiling_run(eco_session *session, const eco_ceiling_request *req
     ecoi_sampler_mark(session->sampler, 0, ECO_PHASE_RAMP);
     ecoi_sampler_follow(session->sampler, arm->info.progress);
     hold h = {.phase = ECO_PHASE_PROBE, .ramp_s = request->ramp_s, .seconds = request->seconds};
-    eco_status status = wait_ramp(arm, load, &h, err);
+    eco_status status = wait_ramp(session, arm, load, &h, err);
     for (uint32_t i = 0; status == ECO_OK && i < ECO_CEILING_WINDOWS; i++) {
         eco_window window = {0};
         h.block = (int32_t)(request->first_block + i);

@@ -68,8 +68,8 @@ eco_status eco_device_find(const char *device, eco_boundary *out, eco_error *err
         return cuda_boundary(selector, out, err);
     }
     return eco_error_set(err, ECO_E_USAGE, 0,
-                         "--device: unknown device '%.60s'; expected auto, cpu, cuda, cuda:1 or "
-                         "cuda:GPU-…",
+                         "--device: unknown device '%.60s'; expected auto, cpu, cuda, cuda:1, "
+                         "cuda:GPU-… or cuda:MIG-…",
                          device);
 }
 

@@ -30,13 +30,18 @@ void ecoi_session_close(eco_session *session) {
     if (session == NULL) {
         return;
     }
-    ecoi_sampler_close(session->sampler);
+    /* What is stuck in a driver still uses it, and to release it may hang as well: the process's end does. */
+    const bool free_again = ecoi_sampler_close(session->sampler) && !session->stuck;
     for (uint32_t i = 0; i < ECO_ARMS_MAX; i++) {
-        eco_arm_close(session->arms[i].arm);
+        if (free_again) {
+            eco_arm_close(session->arms[i].arm);
+        }
         ecoi_free(session->arms[i].rows);
     }
     ecoi_journal_close(session->journal, false);
-    eco_meter_close(session->meter);
-    eco_engine_close(session->engine);
+    if (free_again) {
+        eco_meter_close(session->meter);
+        eco_engine_close(session->engine);
+    }
     ecoi_free(session);
 }

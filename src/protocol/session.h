@@ -114,6 +114,7 @@ typedef struct eco_session {
     bool all_resident;
     uint32_t blocks_finished;
     bool partial;
+    bool stuck; /* a driver call hangs: no other is made, nothing of drivers is released */
     eco_error fault;
     eco_sampler_stats totals; /* at the end */
     double sampler_wall_s;

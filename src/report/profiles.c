@@ -342,7 +342,7 @@ static const rule rules_paired_1[] = {
     PRESENT("uncertainty", "uncertainty.ci95_repeat.lo_pct", is_compared),
     PRESENT("uncertainty", "uncertainty.ci95_repeat.hi_pct", is_compared),
     PRESENT("uncertainty", "uncertainty.u_expanded.ratio_pct", is_compared),
-    PRESENT("uncertainty", "uncertainty.u_expanded.absolute_pct", is_compared),
+    PRESENT("uncertainty", "uncertainty.u_expanded.absolute_pct", NULL),
     PRESENT("identity", "run_id", NULL),
     PRESENT("identity", "system_under_test.gpu", NULL),
     PRESENT("identity", "system_under_test.host", NULL),

@@ -346,8 +346,9 @@ static bool recompute_change(const ecoi_recomputation *r, uint32_t base_place, u
 /* One arm is the baseline and at most one is under test; what the headline calls its precision is that arm's, and a
  * comparison is printed only where there are two arms. */
 static void check_structure(const ecoi_recomputation *r, uint32_t own) {
-    static const eco_field of_a_pair[] = {ECO_FIELD_RE_DELTA, ECO_FIELD_RE_FP16_MJ, ECO_FIELD_UN_LO,
-                                          ECO_FIELD_UN_HI, ECO_FIELD_UN_MEAN};
+    static const eco_field of_a_pair[] = {ECO_FIELD_RE_DELTA, ECO_FIELD_RE_FP16_MJ,
+                                          ECO_FIELD_UN_LO,    ECO_FIELD_UN_HI,
+                                          ECO_FIELD_UN_MEAN,  ECO_FIELD_UX_PCT};
     uint32_t n_base = 0;
     uint32_t n_own = 0;
     for (uint32_t i = 0; i < r->n_arms; i++) {
@@ -444,6 +445,9 @@ static void recompute_results(const ecoi_recomputation *r) {
     eco_mean change = {0};
     const bool compared =
         base != own && base != ECOI_RECOMPUTE_ARMS_MAX && recompute_change(r, base, own, &change);
+    if (r->n_arms == 1) {
+        ecoi_recompute_uncertainty_alone(r, own);
+    }
     ecoi_recompute_explain(r, base != ECOI_RECOMPUTE_ARMS_MAX ? base : own, own,
                            compared ? &change : NULL);
 }

@@ -90,6 +90,8 @@ bool ecoi_string_is(const eco_report *report, eco_field field, eco_at at, const 
  * places in trials.arms, n at least 1. */
 void ecoi_recompute_uncertainty(const ecoi_recomputation *r, uint32_t base, uint32_t own,
                                 const double *log_ratios, uint32_t n);
+/* uncertainty.u_expanded of the joules of the only arm. */
+void ecoi_recompute_uncertainty_alone(const ecoi_recomputation *r, uint32_t arm);
 
 /* ---- recompute_explain.c ---- */
 

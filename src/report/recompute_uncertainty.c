@@ -25,7 +25,7 @@ typedef struct printed_inputs {
     bool current;       /* the report has the terms of today; older ones had fewer */
     double edge_half_width_s, order_shift;
     int64_t n_arms;
-    double lag_s, gain_pct, offset_w;
+    double lag_s, gain_pct, offset_w, count_step;
 } printed_inputs;
 
 static double number_or(const ecoi_recomputation *r, eco_field field, double otherwise) {
@@ -67,6 +67,7 @@ static printed_inputs read_inputs(const ecoi_recomputation *r, uint32_t base, ui
     in.lag_s = number_or(r, ECO_FIELD_MT_POWER_RISE, 0.0) +
                number_or(r, ECO_FIELD_MT_POWER_PERIOD, number_or(r, ECO_FIELD_MT_TICK, 0.0));
     in.gain_pct = number_or(r, ECO_FIELD_UX_DECLARED_GAIN, OLDER_GAIN_PCT);
+    in.count_step = number_or(r, ECO_FIELD_UX_COUNT_STEP, 1.0);
     in.offset_w = number_or(r, ECO_FIELD_UX_DECLARED_OFFSET, OLDER_OFFSET_W);
     return in;
 }
@@ -79,6 +80,7 @@ static eco_uncertainty_input input_of(const printed_inputs *in, const ecoi_arm_f
                                    .edge_half_width_s = in->edge_half_width_s,
                                    .tokens_arm = own->tokens_sum / own->n,
                                    .tokens_baseline = base->tokens_sum / base->n,
+                                   .count_step = in->count_step,
                                    .power_arm_w = own->power_w,
                                    .power_baseline_w = base->power_w,
                                    .counter_integral_arm = own->counter_to_integral,
@@ -110,9 +112,9 @@ static void compare_sum(const ecoi_recomputation *r) {
                        2.0 * sqrt((double)n) * PCT_ROUNDING);
 }
 
-static void compare_expanded(const ecoi_recomputation *r, const printed_inputs *in,
+static void compare_expanded(const ecoi_recomputation *r, const printed_inputs *in, bool alone,
                              const eco_uncertainty *u, const eco_uncertainty *edge) {
-    const bool whole = in->current && in->edges && in->places;
+    const bool whole = in->current && in->edges && in->places && !alone;
     const struct {
         eco_field field;
         bool derived;
@@ -120,7 +122,7 @@ static void compare_expanded(const ecoi_recomputation *r, const printed_inputs *
     } rows[] = {
         {ECO_FIELD_UX_TICK, in->edges, u->tick, edge->tick},
         {ECO_FIELD_UX_READ, true, u->read, edge->read},
-        {ECO_FIELD_UX_DRIFT, in->current && in->places, u->drift, edge->drift},
+        {ECO_FIELD_UX_DRIFT, in->current && in->places && !alone, u->drift, edge->drift},
         {ECO_FIELD_UX_INTEGRAL, true, u->counter_integral, edge->counter_integral},
         {ECO_FIELD_UX_SAMPLING, true, u->sampling, edge->sampling},
         {ECO_FIELD_UX_OFFSET, true, u->sensor_offset, edge->sensor_offset},
@@ -135,7 +137,7 @@ static void compare_expanded(const ecoi_recomputation *r, const printed_inputs *
                                100.0 * fabs(rows[i].at_the_edge - rows[i].value));
         }
     }
-    if (!whole) {
+    if (!whole && !alone) {
         compare_sum(r);
     }
 }
@@ -176,14 +178,28 @@ static void recompute_bootstrap(const ecoi_recomputation *r, const double *log_r
     }
 }
 
-void ecoi_recompute_uncertainty(const ecoi_recomputation *r, uint32_t base, uint32_t own,
-                                const double *log_ratios, uint32_t n) {
+static void recompute_expanded(const ecoi_recomputation *r, uint32_t base, uint32_t own,
+                               uint32_t n) {
+    const bool alone = base == own;
+    eco_uncertainty (*const derive)(const eco_uncertainty_input *) =
+        alone ? eco_uncertainty_alone : eco_uncertainty_of;
     const printed_inputs in = read_inputs(r, base, own, n);
     eco_uncertainty_input input = input_of(&in, &r->arms[base], &r->arms[own], n);
-    const eco_uncertainty u = eco_uncertainty_of(&input);
+    const eco_uncertainty u = derive(&input);
     input.edge_half_width_s += EDGE_ROUNDING_S;
     input.power_lag_s += LAG_ROUNDING_S;
-    const eco_uncertainty edge = eco_uncertainty_of(&input);
-    compare_expanded(r, &in, &u, &edge);
+    const eco_uncertainty edge = derive(&input);
+    compare_expanded(r, &in, alone, &u, &edge);
+}
+
+void ecoi_recompute_uncertainty(const ecoi_recomputation *r, uint32_t base, uint32_t own,
+                                const double *log_ratios, uint32_t n) {
+    recompute_expanded(r, base, own, n);
     recompute_bootstrap(r, log_ratios, n);
+}
+
+void ecoi_recompute_uncertainty_alone(const ecoi_recomputation *r, uint32_t arm) {
+    if (r->arms[arm].n > 0) {
+        recompute_expanded(r, arm, arm, r->arms[arm].n);
+    }
 }

@@ -296,6 +296,8 @@ eco_status eco_study_add_report(eco_study *study, const eco_report *report, cons
     take_number(&b, ECO_STUDY_DELTA, ECO_FIELD_RE_DELTA, ECO_TOP);
     take_number(&b, ECO_STUDY_LO, ECO_FIELD_UN_LO, ECO_TOP);
     take_number(&b, ECO_STUDY_HI, ECO_FIELD_UN_HI, ECO_TOP);
+    take_number(&b, ECO_STUDY_U_RATIO, ECO_FIELD_UX_PCT, ECO_TOP);
+    take_number(&b, ECO_STUDY_U_ABSOLUTE, ECO_FIELD_UX_ABS_PCT, ECO_TOP);
     baseline(&b);
     const uint32_t own = n_arms > 1 ? 1 : 0;
     if (n_arms > 1) {

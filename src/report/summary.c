@@ -77,7 +77,14 @@ static void add_alone(const eco_report *report, const char *arm, const char *bas
     add_text(out, arm);
     ecoi_text_add_z(out, " takes ");
     ecoi_text_add_fixed(out, mj, 1);
-    ecoi_text_add_z(out, " mJ a token, ");
+    ecoi_text_add_z(out, " mJ a token");
+    double expanded = 0.0;
+    if (eco_report_number(report, ECO_FIELD_UX_ABS_PCT, ECO_TOP, &expanded)) {
+        ecoi_text_add_z(out, " (timing and sensor ±");
+        ecoi_text_add_fixed(out, expanded, 2);
+        ecoi_text_add_z(out, " %)");
+    }
+    ecoi_text_add_z(out, ", ");
     add_text(out, basis);
     ecoi_text_add_z(out, "; nothing to compare it with.\n");
 }

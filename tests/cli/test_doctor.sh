@@ -36,7 +36,7 @@ grep -q -- '-> ' stdout || fail "text: no remedy"
 
 run doctor --device cpux
 is_status 2
-is_stderr "ecocompute: --device: unknown device 'cpux'; expected auto, cpu, cuda, cuda:1 or cuda:GPU-…"
+is_stderr "ecocompute: --device: unknown device 'cpux'; expected auto, cpu, cuda, cuda:1, cuda:GPU-… or cuda:MIG-…"
 run doctor --device cuda:0
 is_status 1
 run doctor extra

@@ -27,6 +27,8 @@ run export --format jsonl "$first"
 is_status 0
 jq -e --slurpfile r "$first" '$r[0] as $r | .delta_pct == $r.results.vs_fp16_energy_pct and
     .ci95_lo_pct == $r.uncertainty.ci95_repeat.lo_pct and .ci95_hi_pct == $r.uncertainty.ci95_repeat.hi_pct and
+    .u_expanded_ratio_pct == $r.uncertainty.u_expanded.ratio_pct and .u_expanded_ratio_pct > 0 and
+    .u_expanded_absolute_pct == $r.uncertainty.u_expanded.absolute_pct and .u_expanded_absolute_pct > 5 and
     .engine == "native" and .batch == 1 and .context == 256 and .bytes_per_token == $r.explain.arms[1].bytes_per_token and
     .session == $r.run_id and .basis == "measured" and .card == $r.environment.gpu_uuid_hash and
     (.report | endswith("20261130T150901Z-92de83/energy.json") and (startswith("/") | not))' stdout >/dev/null ||

@@ -38,6 +38,13 @@ grep -qx 'energy: replayed; only time would be measured' stdout || fail "$LAST: 
 run measure --device cpu --meter-replay long.csv --meter-boundary cpu --require-measured
 is_status 3
 grep -q 'a replay is no measurement' stderr || fail "$LAST: $(cat stderr)"
+# In a list the trace is only the second choice: what is measured is not called replayed, nor refused.
+fake_measure listed --meter nvml,replay --meter-replay long.csv --meter-boundary "$card" --require-measured
+[ "$(cat listed.rc)" = 0 ] || fail "listed: status $(cat listed.rc): $(cat listed.err)"
+[ "$(jq -r '.meters.name + " " + .results.basis' listed/energy.json)" = "nvml measured" ] ||
+    fail "listed: $(jq -c '[.meters.name, .results.basis]' listed/energy.json)"
+fake_measure behind --meter replay,nvml --meter-replay long.csv --meter-boundary "$card" --require-measured
+[ "$(cat behind.rc)" = 3 ] || fail "behind: status $(cat behind.rc): $(cat behind.err)"
 run measure --meter replay
 is_status 2
 is_stderr "ecocompute: --meter replay: name the trace with --meter-replay FILE"

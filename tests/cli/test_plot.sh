@@ -41,9 +41,18 @@ grep -q '^ecocompute: touched/energy.json: power_trace.files\[0\].sha256: ' stde
 mkdir bare
 PATH=$DIR/bare run plot --kind power --output-dir none "$first"
 is_status 1
-is_stderr "ecocompute: gnuplot is not here, so no picture was made (Debian: gnuplot-nox); the script was written"
+[ "$(cat stderr)" = "ecocompute: gnuplot is not here, so no picture was made (Debian: gnuplot-nox); scripts were written" ] ||
+    fail "without gnuplot: $(cat stderr)"
+[ "$(cat stdout)" = none/power.gp ] || fail "the script is not named: $(cat stdout)"
 [ -s none/power.gp ] || fail "the script was not kept"
 [ ! -e none/power.svg ] || fail "a picture without gnuplot"
+# All scripts, not the first alone.
+PATH=$DIR/bare run plot --kind power,roofline,size --json --output-dir none "$first"
+is_status 1
+[ "$(jq -c 'map([.picture, .script])' stdout)" = '[[null,"none/power.gp"],[null,"none/size.gp"],[null,"none/roofline.gp"]]' ] ||
+    fail "without gnuplot: $(cat stdout)"
+[ -s none/roofline.gp ] && [ -s none/size.gp ] || fail "not every script was written: $(ls none)"
+[ "$(grep -c . stderr)" -eq 1 ] || fail "not one line: $(cat stderr)"
 printf '#!/bin/sh\nexit 7\n' >bare/gnuplot
 chmod +x bare/gnuplot
 PATH=$DIR/bare:$PATH run plot --kind power --output-dir none "$first"

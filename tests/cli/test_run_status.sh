@@ -77,10 +77,10 @@ is_status 9
 # Wrong use.
 for case in "|run: a command is expected, such as ecocompute run -- sleep 3" \
     "-r 0|-r: '0' is not usable; expected a whole number from 1 to 1000" \
-    "-r x|-r: 'x' is not usable; expected a whole number from 0 to 1000" \
+    "-r x|-r: 'x' is not usable; expected a whole number from 1 to 1000" \
     "--metre nvml|unknown option '--metre', did you mean '--meter'?" \
     "--meter nvm|--meter: unknown meter 'nvm', did you mean 'nvml'?; \`ecocompute meters\` lists them" \
-    "--device gpu|--device: unknown device 'gpu'; expected auto, cpu, cuda, cuda:1 or cuda:GPU-…" \
+    "--device gpu|--device: unknown device 'gpu'; expected auto, cpu, cuda, cuda:1, cuda:GPU-… or cuda:MIG-…" \
     "--margin 101|--margin: '101' is not usable; expected a number from 0 to 100"; do
     # shellcheck disable=SC2086
     run run ${case%%|*} $([ -n "${case%%|*}" ] && echo "-- touch ran")

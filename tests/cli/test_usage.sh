@@ -38,7 +38,7 @@ refused "--baseline: unknown precision 'FP15', did you mean 'FP16'?; \`ecocomput
 refused "--baseline: NF4 is not a baseline; expected FP16 or BF16" measure --baseline nf4 --precision W8A16
 refused "--precision: unknown precision ''; \`ecocompute formats\` lists them" measure --precision NF4,
 refused "--precision: NF4 is named twice (the baseline counts)" measure --precision NF4,NF4
-refused "--device: unknown device 'cud', did you mean 'cuda'?; expected auto, cpu, cuda, cuda:1 or cuda:GPU-…" \
+refused "--device: unknown device 'cud', did you mean 'cuda'?; expected auto, cpu, cuda, cuda:1, cuda:GPU-… or cuda:MIG-…" \
     measure --device cud
 refused "--meter: unknown meter 'nvm', did you mean 'nvml'?; \`ecocompute meters\` lists them" measure --meter nvm
 refused "--engine: 'nativ' is not known; expected native" measure --engine nativ
@@ -69,14 +69,14 @@ refused "--quick: not with --protocol published; fewer --iterations or --tokens 
     measure --quick --protocol published
 refused "--cooldown-max: not with --thermal-mode steady, which has no cooldown" \
     measure --thermal-mode steady --cooldown-max 1
-refused "--iterations: 0 is out of range; expected 1 to 1000" measure --protocol published --iterations 0
-refused "--iterations: '1001' is not usable; expected a whole number from 0 to 1000" \
+refused "--iterations: '0' is not usable; expected a whole number from 1 to 1000" measure --protocol published --iterations 0
+refused "--iterations: '1001' is not usable; expected a whole number from 1 to 1000" \
     measure --protocol published --iterations 1001
 refused "--steady-max: '4' is not usable; expected a number from 5 to 600" measure --thermal-mode steady --steady-max 4
-refused "--batch: '65' is not usable; expected a whole number from 0 to 64" measure --batch 65
-refused "--batch: 0 is out of range; expected 1 to 64" measure --batch 0
+refused "--batch: '65' is not usable; expected a whole number from 1 to 64" measure --batch 65
+refused "--batch: '0' is not usable; expected a whole number from 1 to 64" measure --batch 0
 refused "probe: unexpected argument 'extra'" probe extra
-refused "--device: unknown device 'cud', did you mean 'cuda'?; expected auto, cpu, cuda, cuda:1 or cuda:GPU-…" \
+refused "--device: unknown device 'cud', did you mean 'cuda'?; expected auto, cpu, cuda, cuda:1, cuda:GPU-… or cuda:MIG-…" \
     probe --device cud
 
 # Numbers: no rest, no sign where none belongs, no overflow, no comma, no NaN.
@@ -84,15 +84,15 @@ for bad in abc '' 1x 1,5 nan inf 0.1 601 1e999 -1; do
     refused "--window: '$bad' is not usable; expected a number from 0.2 to 600" measure "--window=$bad"
 done
 for bad in abc '' 1.5 -1 +1 ' 1' 0x10 65 18446744073709551616; do
-    refused "--blocks: '$bad' is not usable; expected a whole number from 0 to 64" measure "--blocks=$bad"
+    refused "--blocks: '$bad' is not usable; expected a whole number from 1 to 64" measure "--blocks=$bad"
 done
-refused "--blocks: '0' is not usable; expected 1 to 64" measure --blocks 0
+refused "--blocks: '0' is not usable; expected a whole number from 1 to 64" measure --blocks 0
 refused "--margin: '101' is not usable; expected a number from 0 to 100" measure --margin 101
 refused "--cooldown-max: '-1' is not usable; expected a number from 0 to 600" measure --cooldown-max=-1
 refused "--seed: '9223372036854775808' is not usable; expected a whole number from 0 to 9223372036854775807" \
     measure --seed 9223372036854775808
-refused "--tokens: 0 is out of range; expected 1 to 1048576" measure --tokens 0
-refused "--prompt-tokens: 0 is out of range; expected 1 to 1048576" measure --prompt-tokens 0
+refused "--tokens: '0' is not usable; expected a whole number from 1 to 1048576" measure --tokens 0
+refused "--prompt-tokens: '0' is not usable; expected a whole number from 1 to 1048576" measure --prompt-tokens 0
 refused "--prompt-tokens + --tokens: 2049 positions; TinyLlama-1.1B has at most 2048" \
     measure --device cpu --model TinyLlama-1.1B --prompt-tokens 1025 --tokens 1024
 refused "--output-dir: the path is empty or too long" measure --output-dir=

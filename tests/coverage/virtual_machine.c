@@ -351,6 +351,12 @@ bool ecoi_load_ended(const eco_load *load) {
     return false;
 }
 
+eco_status ecoi_load_stop_within(eco_load *load, double seconds, eco_work_result *result,
+                                 eco_error *err) {
+    (void)seconds;
+    return ecoi_load_stop(load, result, err);
+}
+
 eco_status ecoi_load_stop(eco_load *load, eco_work_result *result, eco_error *err) {
     (void)err;
     if (load != NULL && result != NULL) {

@@ -45,6 +45,7 @@ int virtual_clockwait(sem_t *restrict semaphore, clockid_t clock,
         if (atomic_load(&sampler_here->mail) == SAMPLER_MAIL_POSTED) {
             sampler_serve(sampler_here);
         }
+        atomic_store(&sampler_here->ended, atomic_load(&sampler_here->stop));
         return 0;
     }
     virtual_advance_ns((int64_t)until->tv_sec * sampler_s_ns + until->tv_nsec);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * device_kernels [tiny | cut | speed | all]: the CUDA backend against the CPU backend, on the GPU
+ * device_kernels [tiny | cut | adversarial | adversarial-small | speed | all]: the CUDA backend against the CPU backend, on the GPU
  * that CUDA shows first. Logits after several numbers of tokens, for tiny odd shapes of each family
- * and for two-layer cuts of the models of the table at their true widths, FP16 and NF4; then each
- * kind of work for a moment. Device memory is NaN before it is filled (cuda_fill.c), so an
+ * and for two-layer cuts of the models of the table at their true widths; the same with weights that no
+ * model has (outliers, zeros, denormals, the largest numbers, one-hot rows) in each kind of matrix, one
+ * sequence and five, twice with poisoned buffers, to the bit; then each kind of work for a moment. Device memory is NaN before it is filled (cuda_fill.c), so an
  * unwritten value shows. Exit 0: all within tolerance; 1: not; 77: no GPU, with the reason.
  */
 #include "ecocompute/arch.h"
 #include "kernels/kernels.h"
 #include "kernels/synthetic.h"
+
+#include "adversarial_weights.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -220,6 +223,125 @@ static void cut_cases(void) {
     }
 }
 
+/* MARK: - Adversarial weights */
+
+enum { ADV_TOKENS = 4, ADV_BATCH = 5 };
+
+/* Two runs that begin with NaN everywhere give the same bits; the logits of the second are left in `got`. */
+static bool run_twice(void *cuda, const uint32_t *tokens, size_t n_logits, float *first, float *got,
+                      eco_error *err) {
+    for (int run = 0; run < 2; run++) {
+        memset(got, 0xff, n_logits * sizeof *got);
+        if (!adv_poison(cuda)) {
+            (void)eco_error_set(err, ECO_E_FAILED, 0, "the buffers could not be poisoned");
+            return false;
+        }
+        if (ecoi_backend_cuda.logits(cuda, tokens, ADV_TOKENS, got, err) != ECO_OK) {
+            return false;
+        }
+        if (run == 0) {
+            memcpy(first, got, n_logits * sizeof *got);
+        }
+    }
+    if (memcmp(first, got, n_logits * sizeof *got) != 0) {
+        (void)eco_error_set(err, ECO_E_FAILED, 0, "two runs differ");
+        return false;
+    }
+    return true;
+}
+
+/* Of zeros the error is 0 or everything. */
+static double adversarial_error(const float *got, const float *want, size_t n) {
+    double size = 0.0;
+    double off = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        size += fabs((double)want[i]);
+        off += fabs((double)got[i]);
+    }
+    return size > 0.0 ? relative_error(got, want, (uint32_t)n) : off;
+}
+
+static void adversarial_model(const char *name, const eco_workload *workload, void *cpu,
+                              void *cuda) {
+    const size_t n = (size_t)workload->batch * workload->shape->n_vocab;
+    float *want = calloc(3 * n, sizeof *want);
+    uint32_t tokens[ADV_BATCH * ADV_TOKENS];
+    if (want == NULL) {
+        abort();
+    }
+    for (uint32_t i = 0; i < ADV_BATCH * ADV_TOKENS; i++) {
+        tokens[i] = syn_prompt_token(5, i, workload->shape->n_vocab);
+    }
+    eco_cpu_model *model = (eco_cpu_model *)(uintptr_t)ecoi_cpu_arm_model(cpu);
+    for (int p = 0; p < ADV_PATTERNS; p++) {
+        for (int t = 0; t < ADV_TARGETS; t++) {
+            char what[96];
+            eco_error err = {0};
+            const adv_pattern pattern = (adv_pattern)p;
+            const adv_target target = (adv_target)t;
+            if (!adv_applies(pattern, target)) {
+                continue;
+            }
+            (void)snprintf(what, sizeof what, "%s x%u %s", adv_names[p], workload->batch,
+                           adv_targets[t]);
+            if (!adv_store_all(cuda, model, pattern, target) ||
+                ecoi_backend_cpu.logits(cpu, tokens, ADV_TOKENS, want, &err) != ECO_OK ||
+                !run_twice(cuda, tokens, n, want + n, want + 2 * n, &err)) {
+                fail(name, what, &err);
+            } else {
+                const double error = adversarial_error(want + 2 * n, want, n);
+                const bool good = error <= tolerance_of(workload->linear);
+                n_bad += good ? 0 : 1;
+                worst = error <= worst ? worst : error;
+                printf("%s  %-34s %-5s %-24s %.2e\n", good ? "ok  " : "FAIL", name,
+                       eco_format_at(workload->linear)->name, what, error);
+            }
+            n_cases++;
+            /* The next kind of matrix stands alone again. */
+            (void)adv_store_all(cuda, model, ADV_ONE_HOT, target);
+        }
+    }
+    free(want);
+    (void)fflush(stdout);
+}
+
+/* Odd sizes; every matrix starts out one-hot, so that one kind at a time is at its worst. */
+static void adversarial_cases(bool is_small) {
+    static const struct {
+        const char *name;
+        uint32_t n[7];
+        bool bias;
+    } rows[] = {{"columns of nothing", {1, 33, 1, 1, 2, 65, 67}, true},
+                {"blocks and a rest", {1, 136, 4, 2, 16, 200, 77}, true},
+                {"odd rows", {2, 40, 5, 1, 8, 72, 301}, false}};
+    const uint32_t batch_max = is_small ? 1 : ADV_BATCH;
+    for (size_t i = 0; i < (is_small ? 1 : sizeof rows / sizeof rows[0]); i++) {
+        const eco_model_shape shape = tiny_shape(rows[i].name, rows[i].n, false, rows[i].bias);
+        for (size_t f = 0; f < FORMATS; f++) {
+            for (uint32_t batch = 1; batch <= batch_max; batch += ADV_BATCH - 1) {
+                const eco_workload workload = {.shape = &shape,
+                                               .linear = formats[f].format,
+                                               .head = formats[f].format,
+                                               .batch = batch,
+                                               .n_prompt = 4,
+                                               .n_tokens = 60,
+                                               .seed = 3};
+                void *cpu = NULL;
+                void *cuda = NULL;
+                eco_error err = {0};
+                if (ecoi_backend_cpu.model_open(cpu_state, &workload, &cpu, &err) != ECO_OK ||
+                    ecoi_backend_cuda.model_open(cuda_state, &workload, &cuda, &err) != ECO_OK) {
+                    fail(rows[i].name, eco_format_at(workload.linear)->name, &err);
+                } else {
+                    adversarial_model(rows[i].name, &workload, cpu, cuda);
+                }
+                ecoi_backend_cuda.model_close(cuda);
+                ecoi_backend_cpu.model_close(cpu);
+            }
+        }
+    }
+}
+
 /* MARK: - Work */
 
 static void run_work(void *model, const char *name, eco_work_kind kind, uint64_t n_units) {
@@ -315,6 +437,10 @@ int main(int argc, char **argv) {
     }
     if (all || strcmp(what, "cut") == 0) {
         cut_cases();
+    }
+    const bool is_small = strcmp(what, "adversarial-small") == 0; /* for an emulated GPU */
+    if (all || is_small || strcmp(what, "adversarial") == 0) {
+        adversarial_cases(is_small);
     }
     if (all || strcmp(what, "speed") == 0) {
         static const char *const names[] = {"Qwen2-0.5B", "TinyLlama-1.1B", "Qwen2-7B"};

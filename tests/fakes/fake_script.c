@@ -18,7 +18,7 @@
  * waiting of each read stall_every_s (0), stall_ms (0)                    every so often one read
  * takes that much longer fail_from_s, fail_for_s (0), fail_every_s (0), fail_code (999)   bursts in
  * which every reading fails lost_at_s (never)             from then on every call on the board
- * answers "lost"; so does `lost` in the page temp_c (40), temp_c_per_w (0) temperature: base + rise
+ * answers "lost"; so does `lost` in the page hang_at_s (never)  from then on no call returns temp_c (40), temp_c_per_w (0) temperature: base + rise
  * over idle power, of the last second; temp_rise_c_per_s (0), temp_rise_until_s (forever) and a climb; temp (yes | no)
  * throttle (0), throttle_from_s (0), throttle_for_s (forever)
  * NVML reason bits, any base sm_clock_mhz (1980), mem_clock_mhz (2619), sm_clock_drift_mhz_per_s

@@ -14,7 +14,9 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cuda_model.h"
 #include "kernels/half.h"
+#include "kernels/cpu/cpu_dots.h"
 #include "kernels/quant.h"
+#include "kernels/quant_dynamic.h"
 #include "kernels/synthetic.h"
 #include "kernels/workload.h"
 
@@ -105,7 +107,9 @@ static uint32_t gpu_code(const cuda_matrix *m, uint64_t row, uint32_t c) {
 }
 
 static uint32_t zero_code(eco_format format) {
-    return format == ECO_FORMAT_NF4 ? NF4_ZERO : format == ECO_FORMAT_Q4_0 ? Q4_0_ZERO : 0;
+    return format == ECO_FORMAT_NF4 || format == ECO_FORMAT_NF4_DQ ? NF4_ZERO
+           : format == ECO_FORMAT_Q4_0                             ? Q4_0_ZERO
+                                                                   : 0;
 }
 
 static void assert_scales(const cuda_matrix *ours, uint64_t our_row, const eco_cpu_matrix *theirs,
@@ -126,6 +130,23 @@ static void assert_scales(const cuda_matrix *ours, uint64_t our_row, const eco_c
     }
 }
 
+/* The absmax of every block as a kernel has to make it of codes, group and offset. */
+static void assert_dq_scales(const cuda_matrix *ours, uint64_t our_row,
+                             const eco_cpu_matrix *theirs, uint64_t their_row) {
+    const unsigned char *codes =
+        (const unsigned char *)(uintptr_t)ours->scales + our_row * ours->n_blocks;
+    const float *scales2 = (const float *)(uintptr_t)ours->scales2;
+    const struct gpu_dq_row *row = (const struct gpu_dq_row *)(uintptr_t)ours->dq_rows + our_row;
+    for (uint32_t b = 0; b < theirs->n_blocks; b++) {
+        const float distance =
+            ecoi_dynamic_values[codes[b]] * scales2[row->group + (row->phase + b) / NF4_DQ_BLOCK];
+        const float got = distance + row->offset;
+        const float want = ecoi_cpu_dq_absmax(theirs, their_row * theirs->n_blocks + b);
+        assert_memory_equal(&got, &want, sizeof got);
+    }
+    assert_int_equal(ours->n_blocks % 4, 0); /* rows are whole words */
+}
+
 /* Row first + i · step of ours is row i of theirs, padding holds codes of 0. */
 static void assert_rows(const cuda_matrix *ours, uint32_t first, uint32_t step,
                         const eco_cpu_matrix *theirs) {
@@ -135,7 +156,9 @@ static void assert_rows(const cuda_matrix *ours, uint32_t first, uint32_t step,
             assert_int_equal(gpu_code(ours, row, c), c < ours->n_columns ? cpu_code(theirs, i, c)
                                                                          : zero_code(ours->format));
         }
-        if (ours->n_blocks != 0) {
+        if (ours->format == ECO_FORMAT_NF4_DQ) {
+            assert_dq_scales(ours, row, theirs, i);
+        } else if (ours->n_blocks != 0) {
             assert_scales(ours, row, theirs, i);
         }
     }

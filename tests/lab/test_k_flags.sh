@@ -34,6 +34,13 @@ for name in persistence unchecked warm slow brief floor; do
     lab_valid "$name"
 done
 lab_codes persistence persistence_off
+# One arm: no change, but its joules have their terms (re-derived by lab_valid), ±5 % and ±5 W of 495 W among them.
+lab_is persistence '.uncertainty.u_expanded | .ratio_pct == null and has("drift_pct") == false' true
+lab_within "persistence sensor_offset_pct" "$(lab_get persistence .uncertainty.u_expanded.sensor_offset_pct)" 0.5832 0.006
+pct=$(lab_get persistence .uncertainty.u_expanded.absolute_pct)
+lab_within "persistence absolute_pct" "$pct" 5.89 0.1
+lab_within "persistence mJ/token" "$(lab_get persistence .results.energy_per_token_mj)" 1980 "$(lab_pct 1980 "$pct")"
+grep -q "^FP16 takes .* mJ a token (timing and sensor ±[0-9.]* %), measured" persistence.out || lab_fail "$(cat persistence.out)"
 lab_codes unchecked no_cross_check
 lab_codes warm cooldown_cap
 lab_codes slow tokens_short

@@ -13,6 +13,7 @@ static void names_and_numbers_are_pinned(void **state) {
     assert_int_equal(ECO_E_USAGE, 2);
     assert_int_equal(ECO_E_DEVICE_MEMORY, 12);
     assert_int_equal(ECO_E_INVALID, 16);
+    assert_int_equal(ECO_E_STUCK, 17);
     assert_string_equal(eco_status_name(ECO_E_PARSE), "ECO_E_PARSE");
     assert_string_equal(eco_status_text(ECO_E_PARSE), "not well formed");
     assert_string_equal(eco_status_text(ECO_E_DEVICE_LOST), "device lost");

@@ -116,6 +116,19 @@ static void test_devices_are_found_by_ordinal_and_uuid(void **state) {
     assert_int_equal(open_fails("99999999999"), ECO_E_USAGE);
 }
 
+/* A card in MIG mode has its instance's UUID; whether the name says GPU or MIG, it is the UUID that counts. */
+static void test_an_instance_is_found_by_its_uuid(void **state) {
+    (void)state;
+    fake_driver_start("devices 2\nmig.1 on\nmig_uuid.1 MIG-5c89852c-d268-c3f3-1b07-005d5ae1dc3f\n");
+    assert_uuid("MIG-5c89852c-d268-c3f3-1b07-005d5ae1dc3f",
+                "GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f", 1);
+    assert_uuid("mig-5C89", "GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f", 1);
+    assert_int_equal(open_fails("MIG-5c89852c-0000-0000-0000-000000000000"), ECO_E_NOT_FOUND);
+    assert_says("among the 2 visible; of a MIG card CUDA shows one instance");
+    assert_int_equal(open_fails("MIG-" FAKE_UUID_1 "/1/0"), ECO_E_NOT_FOUND);
+    assert_says("CUDA_VISIBLE_DEVICES names");
+}
+
 static void test_visible_devices_are_obeyed(void **state) {
     (void)state;
     fake_driver_start("devices 2\n");
@@ -362,6 +375,10 @@ static void test_bad_workloads_are_refused(void **state) {
                      ECO_E_UNSUPPORTED);
     assert_says("heads of 258");
     wide = shape;
+    wide.d_model = 8200; /* known without opening anything */
+    assert_int_equal(ecoi_backend_cuda.model_check(device, &work, &error), ECO_E_UNSUPPORTED);
+    assert_says("is 8200 wide; the kernels take up to 8192");
+    wide = shape;
     wide.d_ff = 60000; /* 120 kB: more shared memory than a block has */
     assert_int_equal(ecoi_backend_cuda.model_open(device, &work, &model, &error),
                      ECO_E_UNSUPPORTED);
@@ -390,6 +407,7 @@ int main(int argc, char **argv) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_devices_are_found_by_ordinal_and_uuid),
+        cmocka_unit_test(test_an_instance_is_found_by_its_uuid),
         cmocka_unit_test(test_visible_devices_are_obeyed),
         cmocka_unit_test(test_unusable_drivers_say_why),
         cmocka_unit_test(test_memory_exhausted_names_the_bytes),

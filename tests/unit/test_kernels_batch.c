@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/cpu_rates.h"
+#include "kernels/cpu/forward.h"
 #include "kernels/kernels.h"
 #include "kernels/synthetic.h"
 
@@ -82,13 +83,56 @@ static void test_units_are_tokens(void **state) {
         }
     }
     assert_int_equal(syn_batch_token(3, 0, 2, VOCAB), syn_prompt_token(3, 2, VOCAB));
-    assert_int_equal(units_of(arm, ECO_WORK_DECODE, 17), 17);
-    assert_int_equal(model->sequence, 1); /* 15 fill the positions; 16 and 17 begin anew */
-    assert_int_equal(units_of(arm, ECO_WORK_PREFILL, 13), 13);
-    assert_int_equal(model->sequence, 0);
+    /* All sequences go a position together: three units, not divided. */
+    assert_int_equal(units_of(arm, ECO_WORK_DECODE, 17), 18);
+    assert_int_equal(units_of(arm, ECO_WORK_PREFILL, 13), 15);
     assert_int_equal(units_of(arm, ECO_WORK_GENERATION, 27), 27);
-    assert_int_equal(model->sequence, 2);
     ecoi_backend_cpu.model_close(arm);
+}
+
+/* Rows in the order in which they are multiplied, of one thread. */
+static struct {
+    const eco_cpu_matrix *matrix;
+    size_t row_max, n_calls,
+        n_back; /* n_back: from a row to one more than a cache's worth before it */
+} seen;
+
+static float noted_dot(const eco_cpu_matrix *m, size_t row, const eco_cpu_input *in) {
+    (void)in;
+    if (m != seen.matrix) {
+        seen.matrix = m;
+        seen.row_max = 0;
+    }
+    seen.n_calls++;
+    seen.n_back += (seen.row_max - (row < seen.row_max ? row : seen.row_max)) * m->n_row_bytes >
+                   (size_t)256 << 10;
+    seen.row_max = row > seen.row_max ? row : seen.row_max;
+    return 0.0f;
+}
+
+/* The head's 4 MB of weights are multiplied with all sequences while a part of them is in a cache: no row comes back once
+ * 256 KB of others have come. */
+static void test_weights_are_read_once_a_step(void **state) {
+    (void)state;
+    eco_model_shape wide = shape;
+    wide.d_model = 4096;
+    wide.n_vocab = 500;
+    const eco_workload workload = {
+        .shape = &wide, .batch = BATCH, .n_prompt = 4, .n_tokens = 5, .seed = 3};
+    eco_pool *pool = NULL;
+    eco_cpu_model *model = NULL;
+    ASSERT_OK(ecoi_pool_open(1, &pool, &error), &error);
+    ASSERT_OK(ecoi_cpu_model_new(&workload, pool, &model, &error), &error);
+    eco_cpu_dot *const dots[ECO_FORMAT_COUNT] = {[ECO_FORMAT_FP16] = noted_dot};
+    eco_cpu_sums sums = ecoi_cpu_sums_portable;
+    sums.dots = dots;
+    const uint32_t tokens[BATCH] = {1, 2, 3};
+    ecoi_cpu_step_all(model, pool, &sums, tokens, 0, true);
+    const size_t a_layer = 32 + 2 * 16 + 4096 + 2 * 50 + 4096;
+    assert_int_equal(seen.n_calls, BATCH * (2 * a_layer + 500));
+    assert_int_equal(seen.n_back, 0);
+    ecoi_cpu_model_free(model);
+    ecoi_pool_close(pool);
 }
 
 /* The widest instructions of this machine; a unit is worth the same whatever it takes. */
@@ -121,6 +165,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_sequence_is_what_it_is_alone),
         cmocka_unit_test(test_units_are_tokens),
+        cmocka_unit_test(test_weights_are_read_once_a_step),
         cmocka_unit_test(test_matrix_rates_count_operations),
     };
     if (ecoi_backend_cpu.open(NULL, 1, &cpu, &error) != ECO_OK) {

@@ -335,8 +335,8 @@ static void check_head(const eco_cpu_model *model, uint32_t h, uint32_t n) {
     for (uint32_t p = 0; p < n; p++) {
         double dot = 0.0;
         for (uint32_t i = 0; i < 20; i++) {
-            dot +=
-                (double)model->query[h * 20 + i] * half_value(layer->k_cache[p * 40 + shared + i]);
+            dot += (double)model->query.values[h * 20 + i] *
+                   half_value(layer->k_cache[p * 40 + shared + i]);
         }
         weights[p] = exp(dot / sqrt(20.0));
         sum += weights[p];
@@ -346,7 +346,7 @@ static void check_head(const eco_cpu_model *model, uint32_t h, uint32_t n) {
         for (uint32_t p = 0; p < n; p++) {
             want += weights[p] / sum * half_value(layer->v_cache[p * 40 + shared + i]);
         }
-        ASSERT_NEAR((double)model->attended[h * 20 + i], want, fabs(want) * 0x1p-11 + 1e-6);
+        ASSERT_NEAR((double)model->attended.values[h * 20 + i], want, fabs(want) * 0x1p-11 + 1e-6);
     }
 }
 
@@ -360,7 +360,7 @@ static void test_attention(void **state) {
         .shape = &grouped, .batch = 1, .n_prompt = 4, .n_tokens = 9, .seed = 1};
     ASSERT_OK(ecoi_cpu_model_new(&workload, pool, &model, &err), &err);
     for (uint32_t i = 0; i < 80; i++) {
-        model->query[i] = 4.0f * noise(i);
+        model->query.values[i] = 4.0f * noise(i);
     }
     for (uint32_t i = 0; i < 13 * 40; i++) { /* beyond the position too: must not be looked at */
         model->layers[0].k_cache[i] = half_from_float(2.0f * noise(i + 5000));

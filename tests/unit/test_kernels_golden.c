@@ -82,7 +82,7 @@ static void check_logits(const eco_model_shape *shape, const eco_cpu_sums *sums)
         for (; fed <= position; fed++) {
             ecoi_cpu_step(model, pool, sums, golden_token(shape, fed), fed, fed == position);
         }
-        const double off = relative_error(model->logits, want + 1, shape->n_vocab);
+        const double off = relative_error(model->logits.values, want + 1, shape->n_vocab);
         print_message("%s, %s, position %u: off by %.2e of HF's logits\n", shape->name, sums->isa,
                       position, off);
         ASSERT_NEAR(off, 0.0, 1e-2);

@@ -362,7 +362,8 @@ static void check_against_naive(const eco_model_shape *shape, eco_format linear,
         const double size = root_mean_square(want, shape->n_vocab);
         assert_true(size > 0.3);
         for (uint32_t i = 0; i < shape->n_vocab; i++) {
-            ASSERT_NEAR((double)model->logits[i], want[i], tolerance_of(linear, head) * size);
+            ASSERT_NEAR((double)model->logits.values[i], want[i],
+                        tolerance_of(linear, head) * size);
         }
         free(want);
     }
@@ -412,7 +413,7 @@ static void feed_all(eco_cpu_model *model, eco_pool *pool, const eco_cpu_sums *s
     for (uint32_t p = 0; p < N_FED; p++) {
         ecoi_cpu_step(model, pool, sums, fed[p], p, p + 1 == N_FED);
     }
-    memcpy(logits, model->logits, model->shape.n_vocab * sizeof *logits);
+    memcpy(logits, model->logits.values, model->shape.n_vocab * sizeof *logits);
 }
 
 /* Any number of threads, made and fed with: the same bits. `exact` also demands the reference's
@@ -433,7 +434,7 @@ static void check_threads(const eco_workload *workload, const eco_cpu_sums *sums
         }
         for (uint32_t i = 0; i < workload->shape->n_vocab;
              i++) { /* as far apart as double and FP32 may be */
-            ASSERT_NEAR((double)want[i], (double)model->logits[i], exact ? 0.0 : 0.05);
+            ASSERT_NEAR((double)want[i], (double)model->logits.values[i], exact ? 0.0 : 0.05);
         }
         ecoi_cpu_model_free(model);
         ecoi_pool_close(pool);
@@ -541,17 +542,20 @@ static void test_decode_loops_over_its_positions(void **state) {
     }
     for (uint32_t u = 1; u <= 9; u++) {
         run(&d, ECO_WORK_DECODE, u);
-        const float *logits = ecoi_cpu_arm_model(d.arm)->logits;
+        const float *logits = ecoi_cpu_arm_model(d.arm)->logits.values;
         assert_memory_equal(logits, chain[(u - 1) % 4 + 1], n_vocab * sizeof *logits);
     }
     /* a generation is 3 prompt tokens and 4 decoded; unit 10 ends the second prompt, unit 12 is its
      * second token */
     run(&d, ECO_WORK_GENERATION, 10);
-    assert_memory_equal(ecoi_cpu_arm_model(d.arm)->logits, chain[0], n_vocab * sizeof(float));
+    assert_memory_equal(ecoi_cpu_arm_model(d.arm)->logits.values, chain[0],
+                        n_vocab * sizeof(float));
     run(&d, ECO_WORK_GENERATION, 12);
-    assert_memory_equal(ecoi_cpu_arm_model(d.arm)->logits, chain[2], n_vocab * sizeof(float));
+    assert_memory_equal(ecoi_cpu_arm_model(d.arm)->logits.values, chain[2],
+                        n_vocab * sizeof(float));
     run(&d, ECO_WORK_PREFILL, 6);
-    assert_memory_equal(ecoi_cpu_arm_model(d.arm)->logits, chain[0], n_vocab * sizeof(float));
+    assert_memory_equal(ecoi_cpu_arm_model(d.arm)->logits.values, chain[0],
+                        n_vocab * sizeof(float));
     close_device(&d);
 }
 

@@ -94,6 +94,7 @@ static void refusals(void **state) {
          "t:3:5: precisions: the baseline is named among them"},
         {ONE "    precisions: {NF4: 1}\n",
          "t:4:17: precisions: expected a list of formats, not a mapping"},
+        {ONE "    batch: [1, 4, 1]\n", "t:4:19: batch: '1' is not usable; it is named twice"},
         {ONE "    batch: 65\n",
          "t:4:12: batch: '65' is not usable; expected a whole number from 1 to 64"},
         {ONE "    batch: [1, 0]\n",

@@ -129,6 +129,10 @@ static void reset(fixture *f) {
 static void frozen(fixture *f) {
     f->session.fault.code = ECO_E_TIMEOUT;
 }
+static void stuck(fixture *f) {
+    f->session.fault.code = ECO_E_STUCK;
+}
+
 static void lost(fixture *f) {
     f->session.fault.code = ECO_E_DEVICE_LOST;
 }
@@ -218,6 +222,7 @@ static const struct {
     {"steady_not_reached", unsteady},
     {"tokens_short", few_tokens},
     {"device_lost", lost},
+    {"driver_stuck", stuck},
     {"partial", stopped},
     {"resumed", went_on},
     {"few_blocks", four_blocks},

@@ -104,6 +104,10 @@ static void one_arm(void **state) {
     eco_report_set_string(r, ECO_FIELD_RE_BASIS, ECO_TOP, "measured");
     expect(r, HEAD "  FP16             300.0           -      1000.0     300.0  bandwidth-bound\n"
                    "FP16 takes 300.0 mJ a token, measured; nothing to compare it with.\n");
+    eco_report_set_number(r, ECO_FIELD_UX_ABS_PCT, ECO_TOP, 6.0374);
+    expect(r, HEAD "  FP16             300.0           -      1000.0     300.0  bandwidth-bound\n"
+                   "FP16 takes 300.0 mJ a token (timing and sensor ±6.04 %), measured; nothing to "
+                   "compare it with.\n");
     eco_report_free(r);
 }
 

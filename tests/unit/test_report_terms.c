@@ -259,6 +259,88 @@ static void test_older_report(void **state) {
     close_fixture(&f);
 }
 
+/* The same report with one arm: its joules have terms of their own, worked out here, and there is no change. */
+static fixture open_alone(void) {
+    fixture f = open_fixture();
+    eco_report *const old = f.report;
+    eco_report *const r = f.report = eco_report_new();
+    assert_non_null(r);
+    eco_report_free(old);
+    eco_report_set_integer(r, ECO_FIELD_TR_ARMS, ECO_TOP, 1);
+    eco_report_set_integer(r, ECO_FIELD_TR_DONE, ECO_TOP, N_BLOCKS);
+    eco_report_set_number(r, ECO_FIELD_MT_POWER_RISE, ECO_TOP, RISE_S);
+    eco_report_set_number(r, ECO_FIELD_MT_POWER_PERIOD, ECO_TOP, PERIOD_S);
+    set_arm(r, 0);
+    const double k = sqrt(BLOCKS);
+    const double tick = sqrt(2.0) * EDGE_S / SQRT_3 / WINDOW_S / k;
+    const double read = 1.0 / TOKENS / sqrt(6.0) / k;
+    const double offset = 2.0 / 200.0 / SQRT_3;
+    const double gain = 0.10 / SQRT_3;
+    const double absolute = 2.0 * sqrt(tick * tick + read * read + pow(sampling_of(0), 2) +
+                                       offset * offset + gain * gain);
+    eco_report_set_null(r, ECO_FIELD_UX_PCT, ECO_TOP);
+    eco_report_set_rounded(r, ECO_FIELD_UX_ABS_PCT, ECO_TOP, 100.0 * absolute, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_TICK, ECO_TOP, 100.0 * tick, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_READ, ECO_TOP, 100.0 * read, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_INTEGRAL, ECO_TOP, 0.0, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_SAMPLING, ECO_TOP, 100.0 * sampling_of(0), 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_OFFSET, ECO_TOP, 100.0 * offset, 4);
+    eco_report_set_rounded(r, ECO_FIELD_UX_GAIN, ECO_TOP, 100.0 * gain, 4);
+    eco_report_set_number(r, ECO_FIELD_UX_DECLARED_GAIN, ECO_TOP, 10);
+    eco_report_set_number(r, ECO_FIELD_UX_DECLARED_OFFSET, ECO_TOP, 2);
+    return f;
+}
+
+/* A count that moves by eight tokens at a time is known eight times less well. */
+static void test_count_step(void **state) {
+    (void)state;
+    fixture f = open_alone();
+    double read = 0.0;
+    double absolute = 0.0;
+    assert_true(eco_report_number(f.report, ECO_FIELD_UX_READ, ECO_TOP, &read));
+    assert_true(eco_report_number(f.report, ECO_FIELD_UX_ABS_PCT, ECO_TOP, &absolute));
+    eco_report_set_integer(f.report, ECO_FIELD_UX_COUNT_STEP, ECO_TOP, 8);
+    char found[4096];
+    findings_of(&f, found, sizeof found);
+    assert_non_null(strstr(found, "uncertainty.u_expanded.read_pct: printed "));
+    const double step_pct = 100.0 * 8.0 / TOKENS / sqrt(6.0) / sqrt(BLOCKS);
+    eco_report_set_rounded(f.report, ECO_FIELD_UX_READ, ECO_TOP, step_pct, 4);
+    const double all = sqrt(absolute * absolute + 4.0 * (step_pct * step_pct - read * read));
+    eco_report_set_rounded(f.report, ECO_FIELD_UX_ABS_PCT, ECO_TOP, all, 4);
+    findings_of(&f, found, sizeof found);
+    assert_string_equal(found, "");
+    close_fixture(&f);
+}
+
+static void test_one_arm(void **state) {
+    (void)state;
+    static const struct {
+        eco_field field;
+        double step;
+        const char *name;
+    } rows[] = {
+        {ECO_FIELD_UX_ABS_PCT, 2e-3, "uncertainty.u_expanded.absolute_pct: printed "},
+        {ECO_FIELD_UX_TICK, 1e-3, "uncertainty.u_expanded.tick_pct: printed "},
+        {ECO_FIELD_UX_OFFSET, 2e-4, "uncertainty.u_expanded.sensor_offset_pct: printed "},
+        {ECO_FIELD_UX_SAMPLING, 4e-3, "uncertainty.u_expanded.sampling_pct: printed "},
+    };
+    fixture f = open_alone();
+    expect(&f, "");
+    eco_report_set_number(f.report, ECO_FIELD_UX_PCT, ECO_TOP, 0.5);
+    expect(&f, "uncertainty.u_expanded.ratio_pct: printed a number, there is one arm\n");
+    close_fixture(&f);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (int sign = -1; sign <= 1; sign += 2) {
+            f = open_alone();
+            double value = 0.0;
+            assert_true(eco_report_number(f.report, rows[i].field, ECO_TOP, &value));
+            eco_report_set_number(f.report, rows[i].field, ECO_TOP, value + sign * rows[i].step);
+            expect(&f, rows[i].name);
+            close_fixture(&f);
+        }
+    }
+}
+
 static void test_bootstrap_of_few(void **state) {
     (void)state;
     fixture f = open_fixture();
@@ -277,6 +359,8 @@ int main(void) {
         cmocka_unit_test(test_seed),
         cmocka_unit_test(test_older_report),
         cmocka_unit_test(test_bootstrap_of_few),
+        cmocka_unit_test(test_one_arm),
+        cmocka_unit_test(test_count_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

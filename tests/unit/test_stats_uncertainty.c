@@ -91,6 +91,10 @@ static void read_term(void **state) {
     input.tokens_baseline = 75.0;
     input.n_blocks = 4;
     ASSERT_NEAR_REL(eco_uncertainty_of(&input).read, simulated_read(120.0, 75.0, 4), 0.03);
+    input.tokens_arm = 8 * 120.0; /* as many steps, of eight tokens each */
+    input.tokens_baseline = 8 * 75.0;
+    input.count_step = 8.0;
+    ASSERT_NEAR_REL(eco_uncertainty_of(&input).read, simulated_read(120.0, 75.0, 4), 0.03);
 }
 
 /* ln energies of two arms on a drift that is steady in time, in windows one after another: what the order leaves over in the
@@ -262,12 +266,79 @@ static void impossible_input(void **state) {
     ASSERT_NEAR(eco_uncertainty_of(&input).expanded_absolute, 0.0, 0.0);
 }
 
+/* Energy per token of one arm: instants off by up to ±h at both edges, whole counts at them, a sensor of its own gain and
+ * offset, and a counter that reads c times the integral: the truth lies between the two. */
+static double simulated_alone(const eco_uncertainty_input *in) {
+    uint64_t seed = 29;
+    double squares = 0.0;
+    const double log_c = fabs(log(in->counter_integral_arm));
+    for (int t = 0; t < TRIALS; t++) {
+        double sum = 0.0;
+        for (uint32_t b = 0; b < in->n_blocks; b++) {
+            const double h = in->edge_half_width_s;
+            const double late = uniform(&seed, -h, h) - uniform(&seed, -h, h);
+            const double cut = uniform(&seed, 0.0, 1.0) - uniform(&seed, 0.0, 1.0);
+            sum += log1p(late / in->seconds) + log1p(cut / in->tokens_arm);
+        }
+        const double gain = uniform(&seed, -in->sensor_gain, in->sensor_gain);
+        const double offset = uniform(&seed, -in->sensor_offset_w, in->sensor_offset_w);
+        const double error =
+            sum / in->n_blocks + gain + offset / in->power_arm_w + uniform(&seed, -log_c, log_c);
+        squares += error * error;
+    }
+    return sqrt(squares / (double)TRIALS);
+}
+
+static void one_arm_alone(void **state) {
+    (void)state;
+    eco_uncertainty_input input = usual();
+    input.seconds = 2.0;
+    input.edge_half_width_s = 0.06;
+    input.tokens_arm = 40.0;
+    input.tokens_baseline = 0.0; /* nothing of a baseline counts, */
+    input.power_baseline_w = 0.0;
+    input.power_arm_w = 100.0;
+    input.counter_integral_arm = 1.03;
+    input.counter_integral_baseline = 0.0;
+    input.drift_arm_log = 0.2; /* nor of a drift: it is in the arm's scatter */
+    input.order_shift = 1.0;
+    const eco_uncertainty u = eco_uncertainty_alone(&input);
+    ASSERT_NEAR_REL(u.expanded_absolute, 2.0 * simulated_alone(&input), 0.02);
+    ASSERT_NEAR(u.expanded_ratio, 0.0, 0.0);
+    ASSERT_NEAR(u.drift, 0.0, 0.0);
+    ASSERT_NEAR_REL(u.sensor_offset, 5.0 / 100.0 / sqrt(3.0), 1e-12);
+    /* With its twin as the baseline an arm's joules are known as well. */
+    input.tokens_baseline = input.tokens_arm;
+    input.power_baseline_w = input.power_arm_w;
+    input.counter_integral_baseline = input.counter_integral_arm;
+    ASSERT_NEAR_REL(eco_uncertainty_of(&input).expanded_absolute, u.expanded_absolute, 1e-12);
+    input.tokens_arm = 0.0;
+    ASSERT_NEAR(eco_uncertainty_alone(&input).expanded_absolute, 0.0, 0.0);
+}
+
+static void one_arm_sampled(void **state) {
+    (void)state;
+    eco_uncertainty_input input = usual();
+    input.has_counter = false;
+    input.counter_integral_arm = 1.5; /* of no meaning without a counter */
+    input.sensor_gain = 0.0;
+    input.sensor_offset_w = 0.0;
+    input.power_sd_arm = 0.02;
+    input.power_updates = 50.0;
+    input.power_lag_s = 1.1;
+    const double wanted = hypot(0.02 / sqrt(50.0 * 5.0), 0.02 * 1.1 / 5.0);
+    const eco_uncertainty u = eco_uncertainty_alone(&input);
+    ASSERT_NEAR_REL(u.sampling, wanted, 1e-12);
+    ASSERT_NEAR_REL(u.expanded_absolute, 2.0 * wanted, 1e-9);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tick_term),        cmocka_unit_test(read_term),
         cmocka_unit_test(drift_term),       cmocka_unit_test(sampling_term),
         cmocka_unit_test(sensor_terms),     cmocka_unit_test(counter_against_integral),
-        cmocka_unit_test(impossible_input),
+        cmocka_unit_test(impossible_input), cmocka_unit_test(one_arm_alone),
+        cmocka_unit_test(one_arm_sampled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

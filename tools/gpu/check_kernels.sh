@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# check_kernels.sh OUTDIR [tiny|cut|speed|all]
+# check_kernels.sh OUTDIR [tiny|cut|adversarial|speed|all]
 # Runs the CUDA backend against the CPU backend on the GPU of this machine and leaves the whole output in
 # OUTDIR/kernels.txt; a short table comes last. BUILD names the build folder (default build/release), which holds
 # tests/device_kernels or at least libecocompute.a. Exit 77: no GPU.
 set -uo pipefail
 
-out=${1:?usage: check_kernels.sh OUTDIR [tiny|cut|speed|all]}
+out=${1:?usage: check_kernels.sh OUTDIR [tiny|cut|adversarial|speed|all]}
 what=${2:-all}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BUILD:-$root/build/release}
@@ -42,6 +42,10 @@ awk '/ tokens +[0-9.]+e/ {
     if (!(key in worst) || !(error <= worst[key])) worst[key] = error
 } END { for (k = 1; k <= n; k++) { split(order[k], p, "\t"); printf "%-34s %-5s %.2e\n", p[1], p[2], worst[order[k]] } }' \
     "$out/kernels.txt"
+echo "--- adversarial weights: cases and the worst of each format"
+awk '/^(ok|FAIL) .* x[0-9]+ / { format = ""; for (i = 2; i <= NF; i++) if ($i ~ /^(FP16|BF16|NF4|W8A16|Q4_0|Q8_0|FP8|INT8)$/) { format = $i; break }
+    n[format]++; if (!(format in worst) || !($NF + 0 <= worst[format])) worst[format] = $NF + 0
+} END { for (f in n) printf "%-6s %4d %.2e\n", f, n[f], worst[f] }' "$out/kernels.txt" | sort
 echo "--- speed"
 grep -E ' us each| prepared in ' "$out/kernels.txt"
 grep -E '^FAIL|^skip' "$out/kernels.txt"

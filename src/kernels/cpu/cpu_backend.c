@@ -150,52 +150,55 @@ static void cpu_model_describe(const void *model, eco_arm_info *out) {
                           .prepare_s = arm->prepare_s};
 }
 
-static void step(cpu_arm *arm, uint32_t sequence, uint32_t token, uint32_t position,
-                 bool want_logits) {
-    arm->model->sequence = sequence;
-    ecoi_cpu_step(arm->model, arm->device->pool, arm->device->sums, token, position, want_logits);
+/* One position of all sequences. */
+static void step(cpu_arm *arm, const uint32_t *tokens, uint32_t position, bool want_logits) {
+    ecoi_cpu_step_all(arm->model, arm->device->pool, arm->device->sums, tokens, position,
+                      want_logits);
 }
 
-static uint32_t greedy(const cpu_arm *arm) {
-    return ecoi_ref_argmax(arm->model->logits, arm->model->shape.n_vocab);
+static void greedy(const cpu_arm *arm, uint32_t *tokens) {
+    const eco_cpu_buffer logits = arm->model->logits;
+    for (uint32_t b = 0; b < arm->model->n_batch; b++) {
+        tokens[b] = ecoi_ref_argmax(logits.values + b * logits.stride, arm->model->shape.n_vocab);
+    }
 }
 
-/* The prompts, a sequence after the other, each token a unit if `count`, and in `tokens` what follows
+/* The prompts, a position of all of them after the other, each token a unit if `count`, and in `tokens` what follows
  * them; false when stopped on the way. */
 static bool prefill(cpu_arm *arm, const eco_work *work, bool count, uint32_t *tokens,
                     uint64_t *n_done) {
     const uint32_t n_prompt = arm->model->n_prompt;
-    for (uint32_t i = 0; i < arm->model->n_batch * n_prompt; i++) {
+    const uint32_t n_batch = arm->model->n_batch;
+    for (uint32_t position = 0; position < n_prompt; position++) {
         if (stopped(work, *n_done)) {
             return false;
         }
-        const uint32_t position = i % n_prompt;
-        step(arm, i / n_prompt, arm->model->prompt[i], position, position + 1 == n_prompt);
-        if (position + 1 == n_prompt) {
-            tokens[i / n_prompt] = greedy(arm);
+        uint32_t fed[ECO_WORKLOAD_BATCH_MAX];
+        for (uint32_t b = 0; b < n_batch; b++) {
+            fed[b] = arm->model->prompt[(size_t)b * n_prompt + position];
         }
+        step(arm, fed, position, position + 1 == n_prompt);
         if (count) {
-            publish(arm, ++*n_done);
+            publish(arm, *n_done += n_batch);
         }
     }
+    greedy(arm, tokens);
     return true;
 }
 
-/* n_tokens greedy steps of every sequence from `first` on, each a unit; false when stopped on the
+/* n_tokens greedy steps of all sequences from `first` on, each token a unit; false when stopped on the
  * way. */
 static bool decode(cpu_arm *arm, const eco_work *work, const uint32_t *first, uint64_t *n_done) {
     const uint32_t n_batch = arm->model->n_batch;
     uint32_t tokens[ECO_WORKLOAD_BATCH_MAX];
     memcpy(tokens, first, n_batch * sizeof *tokens);
     for (uint32_t i = 0; i < arm->model->n_tokens; i++) {
-        for (uint32_t b = 0; b < n_batch; b++) {
-            if (stopped(work, *n_done)) {
-                return false;
-            }
-            step(arm, b, tokens[b], arm->model->n_prompt + i, true);
-            tokens[b] = greedy(arm);
-            publish(arm, ++*n_done);
+        if (stopped(work, *n_done)) {
+            return false;
         }
+        step(arm, tokens, arm->model->n_prompt + i, true);
+        greedy(arm, tokens);
+        publish(arm, *n_done += n_batch);
     }
     return true;
 }
@@ -396,11 +399,17 @@ static eco_status cpu_logits(void *model, const uint32_t *tokens, size_t n, floa
         }
     }
     arm->prompt_cached = false;
-    for (uint32_t b = 0; b < arm->model->n_batch; b++) {
-        for (size_t i = 0; i < n; i++) {
-            step(arm, b, tokens[b * n + i], (uint32_t)i, i + 1 == n);
+    const uint32_t n_batch = arm->model->n_batch;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t fed[ECO_WORKLOAD_BATCH_MAX];
+        for (uint32_t b = 0; b < n_batch; b++) {
+            fed[b] = tokens[b * n + i];
         }
-        memcpy(logits + (size_t)b * shape->n_vocab, arm->model->logits,
+        step(arm, fed, (uint32_t)i, i + 1 == n);
+    }
+    const eco_cpu_buffer rows = arm->model->logits;
+    for (uint32_t b = 0; b < n_batch; b++) {
+        memcpy(logits + (size_t)b * shape->n_vocab, rows.values + b * rows.stride,
                shape->n_vocab * sizeof *logits);
     }
     return ECO_OK;

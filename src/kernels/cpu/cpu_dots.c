@@ -171,11 +171,12 @@ void ecoi_cpu_input_quantize(eco_cpu_input *in, uint32_t n, int16_t *codes, uint
     }
 }
 
-eco_cpu_input ecoi_cpu_input_of(const eco_cpu_model *model, const eco_cpu_matrix *m,
+eco_cpu_input ecoi_cpu_input_of(const eco_cpu_model *model, size_t slot, const eco_cpu_matrix *m,
                                 const float *x) {
     eco_cpu_input in = {.x = x};
     if (m->format == ECO_FORMAT_INT8) {
-        ecoi_cpu_input_quantize(&in, m->n_columns, model->input_codes, model->outliers);
+        ecoi_cpu_input_quantize(&in, m->n_columns, model->input_codes + slot * model->widest,
+                                model->outliers + slot * model->widest);
     }
     return in;
 }

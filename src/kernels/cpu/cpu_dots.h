@@ -23,8 +23,8 @@ float ecoi_cpu_int8_result(const eco_cpu_matrix *m, size_t row, const eco_cpu_in
 
 /* INT8: fills the quantized form of in->x [n]: codes [n, padded] and outliers [n] are the caller's. */
 void ecoi_cpu_input_quantize(eco_cpu_input *in, uint32_t n, int16_t *codes, uint32_t *outliers);
-/* The input of a product with `m`; its quantized form lies in the model's buffers until the next. */
-eco_cpu_input ecoi_cpu_input_of(const eco_cpu_model *model, const eco_cpu_matrix *m,
+/* The input of a product with `m`; its quantized form lies in this slot of the model's buffers until the next. */
+eco_cpu_input ecoi_cpu_input_of(const eco_cpu_model *model, size_t slot, const eco_cpu_matrix *m,
                                 const float *x);
 
 #endif

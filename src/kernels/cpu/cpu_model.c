@@ -97,25 +97,35 @@ static uint64_t padded(size_t n) {
     return ((uint64_t)n + CPU_COLUMN_UNIT - 1) / CPU_COLUMN_UNIT * CPU_COLUMN_UNIT;
 }
 
+/* A row of n for each sequence; rows begin at cache lines, so that threads never share one. */
+static eco_cpu_buffer carve_buffer(carver *cut, const eco_cpu_model *model, uint64_t n) {
+    const uint64_t line = CPU_ALIGN_BYTES / sizeof(float);
+    const uint64_t stride = (n + line - 1) / line * line;
+    return (eco_cpu_buffer){.values = carve(cut, (uint64_t)model->n_batch * stride, sizeof(float)),
+                            .stride = (size_t)stride};
+}
+
 static void carve_buffers(carver *cut, eco_cpu_model *model) {
     const eco_model_shape *shape = &model->shape;
     const uint64_t n_angles = (uint64_t)model->n_positions * (shape->d_head / 2);
     model->rope_cos = carve(cut, n_angles, sizeof(float));
     model->rope_sin = carve(cut, n_angles, sizeof(float));
     model->prompt = carve(cut, (uint64_t)model->n_batch * model->n_prompt, sizeof(uint32_t));
-    model->residual = carve(cut, shape->d_model, sizeof(float));
-    model->input = carve(cut, padded(shape->d_model), sizeof(float));
-    model->query = carve(cut, model->n_query, sizeof(float));
-    model->key = carve(cut, model->n_kv, sizeof(float));
-    model->value = carve(cut, model->n_kv, sizeof(float));
-    model->attended = carve(cut, padded(model->n_query), sizeof(float));
-    model->scores = carve(cut, (uint64_t)shape->n_heads * model->n_positions, sizeof(float));
-    model->hidden = carve(cut, padded(shape->d_ff), sizeof(float));
+    model->residual = carve_buffer(cut, model, shape->d_model);
+    model->input = carve_buffer(cut, model, padded(shape->d_model));
+    model->query = carve_buffer(cut, model, model->n_query);
+    model->key = carve_buffer(cut, model, model->n_kv);
+    model->value = carve_buffer(cut, model, model->n_kv);
+    model->attended = carve_buffer(cut, model, padded(model->n_query));
+    model->scores = carve_buffer(cut, model, (uint64_t)shape->n_heads * model->n_positions);
+    model->hidden = carve_buffer(cut, model, padded(shape->d_ff));
+    model->widest = (size_t)padded(widest_row(model));
     if (model->linear == ECO_FORMAT_INT8 || model->head_format == ECO_FORMAT_INT8) {
-        model->input_codes = carve(cut, padded(widest_row(model)), sizeof(int16_t));
-        model->outliers = carve(cut, widest_row(model), sizeof(uint32_t));
+        const uint64_t n = (uint64_t)model->n_batch * model->widest;
+        model->input_codes = carve(cut, n, sizeof(int16_t));
+        model->outliers = carve(cut, n, sizeof(uint32_t));
     }
-    model->logits = carve(cut, shape->n_vocab, sizeof(float));
+    model->logits = carve_buffer(cut, model, shape->n_vocab);
 }
 
 /* All of the model; `layers` NULL = count only. */
@@ -263,17 +273,19 @@ static void fill_weights(const filler *fill, eco_cpu_model *model) {
 }
 
 /* What is read beyond the end of an input, as large as its padding: zeros. */
-static void zero_padding(float *x, size_t n) {
-    for (size_t i = n; i < padded(n); i++) {
-        x[i] = 0.0f;
+static void zero_padding(const eco_cpu_model *model, eco_cpu_buffer x, size_t n) {
+    for (uint32_t b = 0; b < model->n_batch; b++) {
+        for (size_t i = n; i < padded(n); i++) {
+            x.values[b * x.stride + i] = 0.0f;
+        }
     }
 }
 
 /* Angles in double, kept as FP32: pair i of position p turns by p · theta^(-2i / d_head). */
 static void fill_tables(eco_cpu_model *model) {
-    zero_padding(model->input, model->shape.d_model);
-    zero_padding(model->attended, model->n_query);
-    zero_padding(model->hidden, model->shape.d_ff);
+    zero_padding(model, model->input, model->shape.d_model);
+    zero_padding(model, model->attended, model->n_query);
+    zero_padding(model, model->hidden, model->shape.d_ff);
     const uint32_t n_pairs = model->shape.d_head / 2;
     for (uint32_t i = 0; i < n_pairs; i++) {
         const double turn = pow(model->shape.rope_theta, -2.0 * i / model->shape.d_head);

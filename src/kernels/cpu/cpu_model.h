@@ -43,12 +43,19 @@ typedef struct eco_cpu_layer {
     uint16_t *k_cache, *v_cache;         /* [n_batch][positions][n_kv_heads · d_head] */
 } eco_cpu_layer;
 
+/* What a step works in: a row each for as many sequences as go together. */
+typedef struct eco_cpu_buffer {
+    float *values;
+    size_t stride; /* from one sequence's to the next's */
+} eco_cpu_buffer;
+
 typedef struct eco_cpu_model {
     eco_model_shape shape;
     eco_workload workload; /* shape points to the copy above */
     eco_format linear, head_format;
     uint64_t seed;
-    uint32_t n_batch, sequence; /* `sequence`: whose cache a step works on; the caller sets it */
+    uint32_t n_batch,
+        sequence; /* `sequence`: whose cache a step of one works on; the caller sets it */
     uint32_t n_prompt, n_tokens,
         n_positions;        /* n_positions = n_prompt + n_tokens: the cache's capacity */
     uint32_t n_query, n_kv; /* n_heads · d_head, n_kv_heads · d_head */
@@ -60,24 +67,27 @@ typedef struct eco_cpu_model {
 
     float *rope_cos, *rope_sin; /* [positions][d_head / 2] */
     uint32_t *prompt;           /* [n_batch][n_prompt] */
-    float *residual;            /* [d_model] */
-    float *input;               /* [d_model], padded: normed, values rounded to FP16 */
-    float *query;               /* [n_heads][d_head] */
-    float *key, *value;         /* [n_kv_heads][d_head] */
-    float *attended;            /* [n_heads][d_head], padded, rounded to FP16 */
-    float *scores;              /* [n_heads][positions] */
-    float *hidden;              /* [d_ff], padded, rounded to FP16 */
-    int16_t *input_codes;       /* INT8: [widest input, padded] */
-    uint32_t *outliers;         /* INT8: [widest input] */
-    float *logits;              /* [n_vocab] */
+    /* [n_batch] of each; a step of one sequence uses the first. */
+    eco_cpu_buffer residual;   /* [d_model] */
+    eco_cpu_buffer input;      /* [d_model], padded: normed, values rounded to FP16 */
+    eco_cpu_buffer query;      /* [n_heads][d_head] */
+    eco_cpu_buffer key, value; /* [n_kv_heads][d_head] */
+    eco_cpu_buffer attended;   /* [n_heads][d_head], padded, rounded to FP16 */
+    eco_cpu_buffer scores;     /* [n_heads][positions] */
+    eco_cpu_buffer hidden;     /* [d_ff], padded, rounded to FP16 */
+    eco_cpu_buffer logits;     /* [n_vocab] */
+    size_t widest;             /* input of a product, padded */
+    int16_t *input_codes;      /* INT8: [n_batch][widest] */
+    uint32_t *outliers;        /* INT8: [n_batch][widest] */
 
     void *block; /* owns all of the above but `layers` */
     uint64_t weight_bytes, block_bytes;
 } eco_cpu_model;
 
-/* Element of a layer's cache at which a position of the model's sequence begins. */
-static inline size_t ecoi_cpu_cache_row(const eco_cpu_model *model, size_t position) {
-    return ((size_t)model->sequence * model->n_positions + position) * model->n_kv;
+/* Element of a layer's cache at which a position of a sequence begins. */
+static inline size_t ecoi_cpu_cache_row(const eco_cpu_model *model, size_t sequence,
+                                        size_t position) {
+    return (sequence * model->n_positions + position) * model->n_kv;
 }
 
 /* Bytes of the block, 0 when they do not fit size_t. The workload has passed ecoi_workload_check.

@@ -168,24 +168,7 @@ void ecoi_cpu_matrix_finish(eco_cpu_matrix *m) {
     if (m->format != ECO_FORMAT_NF4_DQ) {
         return;
     }
-    const size_t n = (size_t)m->n_rows * m->n_blocks;
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        sum += (double)m->scales[i];
-    }
-    m->offset = (float)(sum / (double)n);
-    for (size_t begin = 0; begin < n; begin += NF4_DQ_BLOCK) {
-        const size_t end = begin + NF4_DQ_BLOCK < n ? begin + NF4_DQ_BLOCK : n;
-        float absmax = 0.0f;
-        for (size_t i = begin; i < end; i++) {
-            const float distance = quant_magnitude(m->scales[i] - m->offset);
-            absmax = distance > absmax ? distance : absmax;
-        }
-        m->scales2[begin / NF4_DQ_BLOCK] = absmax;
-        const float inverse = quant_inverse(absmax);
-        for (size_t i = begin; i < end; i++) {
-            m->scale_codes[i] = (uint8_t)ecoi_dynamic_encode((m->scales[i] - m->offset) * inverse);
-        }
-    }
+    ecoi_dynamic_quantize(m->scales, (size_t)m->n_rows * m->n_blocks, m->scale_codes, m->scales2,
+                          &m->offset);
     m->scales = NULL;
 }

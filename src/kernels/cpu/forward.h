@@ -32,8 +32,13 @@ const eco_cpu_sums *ecoi_cpu_sums_neon(void);   /* any AArch64 */
 /* The fastest this CPU runs. */
 const eco_cpu_sums *ecoi_cpu_sums_best(void);
 
-/* As ecoi_ref_step. */
+/* As ecoi_ref_step: one position of model->sequence, in slot 0 of the buffers. */
 void ecoi_cpu_step(eco_cpu_model *model, eco_pool *pool, const eco_cpu_sums *sums, uint32_t token,
                    uint32_t position, bool want_logits);
+
+/* One position of every sequence of the batch, its token each, in slot = sequence of the buffers: the weights are read
+ * once, and each sequence comes out as it does alone. */
+void ecoi_cpu_step_all(eco_cpu_model *model, eco_pool *pool, const eco_cpu_sums *sums,
+                       const uint32_t *tokens, uint32_t position, bool want_logits);
 
 #endif

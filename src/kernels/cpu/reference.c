@@ -84,7 +84,7 @@ uint32_t ecoi_ref_argmax(const float *logits, uint32_t n) {
 /* out[r] = row r · x (+ bias[r]) */
 static void multiply(const eco_cpu_model *model, const eco_cpu_matrix *m, const uint16_t *bias,
                      const float *x, float *out) {
-    const eco_cpu_input in = ecoi_cpu_input_of(model, m, x);
+    const eco_cpu_input in = ecoi_cpu_input_of(model, 0, m, x);
     for (uint32_t r = 0; r < m->n_rows; r++) {
         const float sum = ecoi_ref_dots[m->format](m, r, &in);
         out[r] = bias == NULL ? sum : sum + half_to_float(bias[r]);
@@ -93,9 +93,9 @@ static void multiply(const eco_cpu_model *model, const eco_cpu_matrix *m, const 
 
 /* residual[r] += row r · x */
 static void multiply_add(const eco_cpu_model *model, const eco_cpu_matrix *m, const float *x) {
-    const eco_cpu_input in = ecoi_cpu_input_of(model, m, x);
+    const eco_cpu_input in = ecoi_cpu_input_of(model, 0, m, x);
     for (uint32_t r = 0; r < m->n_rows; r++) {
-        model->residual[r] += ecoi_ref_dots[m->format](m, r, &in);
+        model->residual.values[r] += ecoi_ref_dots[m->format](m, r, &in);
     }
 }
 
@@ -103,20 +103,21 @@ void ecoi_ref_attend(eco_cpu_model *model, const eco_cpu_layer *layer, uint32_t 
                      uint32_t position) {
     const uint32_t d_head = model->shape.d_head;
     const uint32_t group = model->shape.n_heads / model->shape.n_kv_heads;
-    const float *query = model->query + (size_t)h * d_head;
+    const float *query = model->query.values + (size_t)h * d_head;
     const size_t offset = (size_t)(h / group) * d_head;
-    float *scores = model->scores + (size_t)h * model->n_positions;
+    float *scores = model->scores.values + (size_t)h * model->n_positions;
     for (uint32_t p = 0; p <= position; p++) {
-        scores[p] = ecoi_ref_dot_half(layer->k_cache + ecoi_cpu_cache_row(model, p) + offset, query,
-                                      d_head);
+        scores[p] = ecoi_ref_dot_half(
+            layer->k_cache + ecoi_cpu_cache_row(model, model->sequence, p) + offset, query, d_head);
     }
     ecoi_ref_softmax(scores, position + 1, 1.0f / sqrtf((float)d_head));
-    float *out = model->attended + (size_t)h * d_head;
+    float *out = model->attended.values + (size_t)h * d_head;
     for (uint32_t i = 0; i < d_head; i++) {
         out[i] = 0.0f;
     }
     for (uint32_t p = 0; p <= position; p++) {
-        ecoi_ref_add_scaled(out, scores[p], layer->v_cache + ecoi_cpu_cache_row(model, p) + offset,
+        ecoi_ref_add_scaled(out, scores[p],
+                            layer->v_cache + ecoi_cpu_cache_row(model, model->sequence, p) + offset,
                             d_head);
     }
     for (uint32_t i = 0; i < d_head; i++) {
@@ -129,47 +130,50 @@ static void attention_block(eco_cpu_model *model, eco_cpu_layer *layer, uint32_t
     const size_t turn = (size_t)position * (shape->d_head / 2);
     const float *cosines = model->rope_cos + turn;
     const float *sines = model->rope_sin + turn;
-    ecoi_ref_norm(model->residual, layer->norm_attention, shape->d_model, (float)shape->norm_eps,
-                  model->input);
-    multiply(model, &layer->q, layer->q_bias, model->input, model->query);
-    multiply(model, &layer->k, layer->k_bias, model->input, model->key);
-    multiply(model, &layer->v, layer->v_bias, model->input, model->value);
-    ecoi_ref_rope(model->query, shape->n_heads, shape->d_head, cosines, sines);
-    ecoi_ref_rope(model->key, shape->n_kv_heads, shape->d_head, cosines, sines);
+    ecoi_ref_norm(model->residual.values, layer->norm_attention, shape->d_model,
+                  (float)shape->norm_eps, model->input.values);
+    multiply(model, &layer->q, layer->q_bias, model->input.values, model->query.values);
+    multiply(model, &layer->k, layer->k_bias, model->input.values, model->key.values);
+    multiply(model, &layer->v, layer->v_bias, model->input.values, model->value.values);
+    ecoi_ref_rope(model->query.values, shape->n_heads, shape->d_head, cosines, sines);
+    ecoi_ref_rope(model->key.values, shape->n_kv_heads, shape->d_head, cosines, sines);
     for (uint32_t i = 0; i < model->n_kv; i++) {
-        layer->k_cache[ecoi_cpu_cache_row(model, position) + i] = half_from_float(model->key[i]);
-        layer->v_cache[ecoi_cpu_cache_row(model, position) + i] = half_from_float(model->value[i]);
+        layer->k_cache[ecoi_cpu_cache_row(model, model->sequence, position) + i] =
+            half_from_float(model->key.values[i]);
+        layer->v_cache[ecoi_cpu_cache_row(model, model->sequence, position) + i] =
+            half_from_float(model->value.values[i]);
     }
     for (uint32_t h = 0; h < shape->n_heads; h++) {
         ecoi_ref_attend(model, layer, h, position);
     }
-    multiply_add(model, &layer->o, model->attended);
+    multiply_add(model, &layer->o, model->attended.values);
 }
 
 static void feed_forward_block(eco_cpu_model *model, const eco_cpu_layer *layer) {
     const eco_model_shape *shape = &model->shape;
-    ecoi_ref_norm(model->residual, layer->norm_ffn, shape->d_model, (float)shape->norm_eps,
-                  model->input);
-    const eco_cpu_input in = ecoi_cpu_input_of(model, &layer->gate, model->input);
+    ecoi_ref_norm(model->residual.values, layer->norm_ffn, shape->d_model, (float)shape->norm_eps,
+                  model->input.values);
+    const eco_cpu_input in = ecoi_cpu_input_of(model, 0, &layer->gate, model->input.values);
     for (uint32_t r = 0; r < shape->d_ff; r++) {
-        model->hidden[r] = ecoi_ref_gated(ecoi_ref_dots[layer->gate.format](&layer->gate, r, &in),
-                                          ecoi_ref_dots[layer->up.format](&layer->up, r, &in));
+        model->hidden.values[r] =
+            ecoi_ref_gated(ecoi_ref_dots[layer->gate.format](&layer->gate, r, &in),
+                           ecoi_ref_dots[layer->up.format](&layer->up, r, &in));
     }
-    multiply_add(model, &layer->down, model->hidden);
+    multiply_add(model, &layer->down, model->hidden.values);
 }
 
 void ecoi_ref_step(eco_cpu_model *model, uint32_t token, uint32_t position, bool want_logits) {
     const uint32_t d_model = model->shape.d_model;
     for (uint32_t i = 0; i < d_model; i++) {
-        model->residual[i] = ecoi_cpu_weight(&model->embedding, token, i);
+        model->residual.values[i] = ecoi_cpu_weight(&model->embedding, token, i);
     }
     for (uint32_t l = 0; l < model->shape.n_layers; l++) {
         attention_block(model, &model->layers[l], position);
         feed_forward_block(model, &model->layers[l]);
     }
     if (want_logits) {
-        ecoi_ref_norm(model->residual, model->norm_final, d_model, (float)model->shape.norm_eps,
-                      model->input);
-        multiply(model, &model->head, NULL, model->input, model->logits);
+        ecoi_ref_norm(model->residual.values, model->norm_final, d_model,
+                      (float)model->shape.norm_eps, model->input.values);
+        multiply(model, &model->head, NULL, model->input.values, model->logits.values);
     }
 }

@@ -26,6 +26,14 @@ enum {
     GPU_PAD = 32 /* activations are padded with zeros to a multiple of this */
 };
 
+/* NF4-DQ, a row of a matrix: its block b has absmax value[code b] · scales2[group + (phase + b) / 256] + offset, as the
+ * blocks of a tensor are counted through all its rows. */
+struct gpu_dq_row {
+    uint32_t group, phase;
+    float offset;
+    uint32_t reserved;
+};
+
 /* Where decoding stands; lives in device memory, advanced by eco_token_done. Positions run to
  * wrap_hi - 1, then go on at wrap_lo; the token at a position below n_forced is given, else it is
  * the one just decoded. */
