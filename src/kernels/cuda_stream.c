@@ -57,6 +57,22 @@ static bool specialise(char *text, const char *mark, uint32_t value) {
     return found;
 }
 
+/* Makes the text one for compute capability 9.0: its instructions are no comments any more. */
+static bool uncover_bulk(char *text) {
+    static const char *const marks[][2] = {
+        {".version 7.0", ".version 8.0"}, {".target sm_80", ".target sm_90"}, {"//eco90 ", "        "}};
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        char *at = strstr(text, marks[i][0]);
+        if (at == NULL) {
+            return false;
+        }
+        for (; at != NULL; at = strstr(at, marks[i][0])) {
+            memcpy(at, marks[i][1], strlen(marks[i][1]));
+        }
+    }
+    return true;
+}
+
 static eco_status compile(cuda_model *model, const struct gpu_stream_args *args,
                           cuda_stream_kernel *out, eco_error *err) {
     const cuda_device *device = model->device;
@@ -69,7 +85,9 @@ static eco_status compile(cuda_model *model, const struct gpu_stream_args *args,
     const bool whole = specialise(text, "0x0ec0f000", args->format) &&
                        specialise(text, "0x0ec0f001", args->n_slots) &&
                        specialise(text, "0x0ec0f002", args->n_workers) &&
-                       specialise(text, "0x0ec0f003", args->n_slots - 2);
+                       specialise(text, "0x0ec0f003", args->n_slots - 2) &&
+                       specialise(text, "0x0ec0f004", args->bulk) &&
+                       (args->bulk == 0 || uncover_bulk(text));
     const eco_status status =
         whole
             ? ecoi_cuda_compile(&device->cuda, "stream", text, STREAM_REGISTERS, &out->module, err)
@@ -208,7 +226,9 @@ static bool fit(struct gpu_stream_args *args, uint32_t have) {
                            stream_input_offset(args->n_phases, args->n_segments) +
                            args->input_bytes;
     for (uint32_t workers = STREAM_WORKERS_MAX; workers > 2; workers--) {
-        const uint32_t most = args->format <= STREAM_BF16 ? STREAM_SLOTS_MAX : STREAM_SLOTS_MAX - 1;
+        const uint32_t most = args->bulk != 0                 ? STREAM_SLOTS_MAX
+                              : args->format <= STREAM_BF16 ? STREAM_COPY_SLOTS_WIDE
+                                                            : STREAM_COPY_SLOTS_NARROW;
         for (uint32_t slots = most; slots >= STREAM_SLOTS_MIN; slots--) {
             if (fixed + workers * slots * slot <= have) {
                 args->n_workers = workers;
@@ -229,6 +249,7 @@ static eco_status some_phases(const cuda_model *model, uint32_t first, uint32_t 
     out->phases = model->memory.phases + first * sizeof(struct gpu_phase);
     out->n_phases = n;
     out->format = (uint32_t)stream_format(format);
+    out->bulk = model->device->cc_major >= 9 ? 1 : 0;
     out->input_bytes =
         max_u32(stream_input_bytes(out->format, out->input_cols), (uint32_t)STREAM_ATTENTION_BYTES);
     if (fit(out, have) && (out->format != STREAM_NF4 || out->n_workers == STREAM_WORKERS_MAX)) {

@@ -67,6 +67,73 @@ void copy_wait(uint32_t n) {
     }
 }
 
+/* MARK: - Copies in bulk, one to two a turn of a counter; the counter counts its turns. */
+
+enum { BULK_MAX = 4096 };
+static struct bulk {
+    uint64_t *counter;
+    void *to; /* NULL: what is expected, no copy */
+    const void *from;
+    uint32_t bytes;
+} bulk[BULK_MAX];
+static uint32_t n_bulk;
+
+static void add_bulk(struct bulk copy) {
+    if (n_bulk == BULK_MAX || copy.bytes % COPY_BYTES != 0 ||
+        (uintptr_t)copy.to % COPY_BYTES != 0 || (uintptr_t)copy.from % COPY_BYTES != 0) {
+        abort();
+    }
+    bulk[n_bulk++] = copy;
+}
+void counter_begin(uint64_t *counter) {
+    *counter = 0;
+}
+void counter_expect(uint64_t *counter, uint32_t bytes) {
+    add_bulk((struct bulk){.counter = counter, .bytes = bytes});
+}
+void copy_bulk(void *to, const void *from, uint32_t bytes, uint64_t *counter) {
+    add_bulk((struct bulk){.counter = counter, .to = to, .from = from, .bytes = bytes});
+}
+
+/* Takes the first turn's copies of a counter out of the list. False: nothing was asked for. */
+static bool take_turn(const uint64_t *counter) {
+    uint32_t n = 0;
+    uint32_t left = 0;
+    bool begun = false;
+    for (uint32_t i = 0; i < n_bulk; i++) {
+        const struct bulk *b = &bulk[i];
+        const bool mine_now = b->counter == counter && (left > 0 || (!begun && b->to == NULL));
+        if (!mine_now) {
+            bulk[n++] = *b;
+        } else if (b->to == NULL) {
+            begun = true;
+            left = b->bytes;
+        } else {
+            if (b->bytes > left) {
+                abort();
+            }
+            memcpy(b->to, b->from, b->bytes);
+            left -= b->bytes;
+        }
+    }
+    n_bulk = n;
+    if (left != 0) {
+        abort();
+    }
+    return begun;
+}
+
+void counter_wait(uint64_t *counter, uint32_t parity) {
+    while (*counter % 2 == parity) {
+        if (take_turn(counter)) {
+            *counter += 1;
+            fake_moved();
+        } else {
+            fake_yield();
+        }
+    }
+}
+
 static half half_at(uint32_t pair, uint32_t i) {
     const union fp16_bits h = {.bits = (uint16_t)(pair >> (16 * i))};
     return h.value;

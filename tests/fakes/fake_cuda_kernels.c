@@ -163,6 +163,15 @@ void ring_wait(void) {
 uint32_t n_workers(void) {
     return ((const struct gpu_stream_args *)gpu.args)->n_workers;
 }
+bool has_bulk(void) {
+    return ((const struct gpu_stream_args *)gpu.args)->bulk != 0;
+}
+void fake_yield(void) {
+    yield_fiber();
+}
+void fake_moved(void) {
+    gpu.n_moves++;
+}
 void grid_arrive(uint32_t *arrived) {
     *arrived += 1;
     gpu.n_moves++;

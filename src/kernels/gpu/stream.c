@@ -153,7 +153,7 @@ STREAM_INLINE void input_plain(const GLOBAL half *from, uint32_t cols, struct pl
     for (uint32_t i = thread_index() * 8; i < padded; i += block_size() * 8) {
         const vec4 none = {0, 0, 0, 0};
         const vec4 v = i < n ? load_shared_vec(from + i) : none;
-        if (is_wide()) {
+        if (slots_in_order() && input_factor() == 1.0f) {
             ((SHARED vec4 *)p.input)[i / 8] = v;
             continue;
         }
@@ -387,7 +387,7 @@ STREAM_INLINE void stream(const struct gpu_stream_args *args) {
     }
     block_barrier();
     struct reader r = {0};
-    uint32_t slot = 0;
+    struct cursor at = {0, 0};
     const bool multiplies = warp_of_block() < n_workers();
     if (multiplies) {
         r = ring_begin(p);
@@ -403,7 +403,7 @@ STREAM_INLINE void stream(const struct gpu_stream_args *args) {
             prefetch_cache(a, phase->layer);
         }
         if (multiplies) {
-            multiply(i, &r, &slot, p);
+            multiply(i, &r, &at, p);
         }
         finish(a, phase, p.shares[i], mine, p);
         if (phase->kind == PHASE_QKV) {

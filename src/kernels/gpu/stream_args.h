@@ -16,7 +16,10 @@ enum {
     STREAM_COLS_MAX = 8192,   /* of the residual stream: its normalisation is held in registers */
     STREAM_GROUP_COLS = 1024, /* inputs are padded with zeros to a multiple of this */
     STREAM_SLOTS_MIN = 2,     /* of a warp's ring: in flight, but for one */
-    STREAM_SLOTS_MAX = 5,
+    STREAM_SLOTS_MAX = 7,
+    STREAM_COPY_SLOTS_WIDE = 5, /* at most, without bulk copies: more of them wait for each other */
+    STREAM_COPY_SLOTS_NARROW = 4,
+    STREAM_COUNTER_BYTES = STREAM_WORKERS_MAX * STREAM_SLOTS_MAX * 8, /* one a slot, for bulk copies */
     STREAM_WIDE_SLOT_BYTES = 2048,
     STREAM_NARROW_SLOT_BYTES = 2048 + 256,
     STREAM_ARGS_BYTES = 256,
@@ -38,8 +41,8 @@ static inline uint32_t stream_padded_cols(uint32_t cols) {
  * shares, sums, angles. What is copied to shared memory lies at whole lines of 128 bytes: at odd
  * multiples of 16 the copies take a quarter longer. */
 static inline uint32_t stream_input_offset(uint32_t n_phases, uint32_t n_segments) {
-    const uint32_t bytes = STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES + n_phases * 80 +
-                           n_segments * 8 + GPU_HEAD_MAX * 4;
+    const uint32_t bytes = STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES + STREAM_COUNTER_BYTES +
+                           8 + n_phases * 80 + n_segments * 8 + GPU_HEAD_MAX * 4;
     return (bytes + 127) / 128 * 128;
 }
 
@@ -98,8 +101,8 @@ struct gpu_stream_args {
     DEV(const struct gpu_state) state;
     uint64_t cache_stride; /* halves from one layer's cache to the next */
     /* What the text is specialised for: enum gpu_stream_format of all phases; slots of a warp's ring;
-     * warps that multiply. */
-    uint32_t format, n_slots, n_workers;
+     * warps that multiply; whether weights are copied in bulk (compute capability 9.0). */
+    uint32_t format, n_slots, n_workers, bulk;
     uint32_t shared_bytes; /* of a block, for the launch */
     uint32_t n_phases, d_model, embedding_stride, n_heads, n_kv_heads, d_head, d_stride, capacity;
     uint32_t n_splits;        /* of the cache, at most; few positions use fewer */

@@ -55,6 +55,12 @@ STREAM_INLINE uint32_t n_workers(void) {
     return n;
 }
 
+/* Whether the text is made one for compute capability 9.0 (mma.h). */
+STREAM_INLINE bool has_bulk(void) {
+    uint32_t bulk;
+    __asm__("mov.u32 %0, 0x0ec0f004;" : "=r"(bulk));
+    return bulk != 0;
+}
 /* A gain or embedding, asked for where it is written and used later. Zero where `wanted` is 0. */
 STREAM_INLINE vec2 load_narrow_if(const GLOBAL char *p, bool wanted) {
     uint32_t a, b;
@@ -115,11 +121,6 @@ STREAM_INLINE void prefetch_second_cache(const GLOBAL void *p) {
     __asm__ volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
 
-/* Bytes of a (0 … 3) and b (4 … 7), one a nibble of `pick`, lowest first. */
-STREAM_INLINE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t pick) {
-    return (uint32_t)__nvvm_prmt((int)a, (int)b, (int)pick);
-}
-
 /* One more block has come here; what its threads wrote before is visible to who sees the count. */
 STREAM_INLINE void grid_arrive(GLOBAL uint32_t *arrived) {
     __asm__ volatile("fence.acq_rel.gpu;\n\tred.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(arrived)
@@ -176,18 +177,11 @@ static inline uint32_t opaque(uint32_t value) {
 static inline void prefetch_second_cache(const void *p) {
     (void)p;
 }
-static inline uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t pick) {
-    const uint64_t both = (uint64_t)b << 32 | a;
-    uint32_t out = 0;
-    for (uint32_t i = 0; i < 4; i++) {
-        out |= (uint32_t)(both >> (8 * ((pick >> (4 * i)) & 7)) & 0xff) << (8 * i);
-    }
-    return out;
-}
 uint32_t stream_format(void);
 uint32_t n_slots(void);
 uint32_t n_workers(void);
 void ring_wait(void);
+bool has_bulk(void);
 void grid_arrive(uint32_t *arrived);
 void grid_wait(const uint32_t *arrived, uint32_t n);
 

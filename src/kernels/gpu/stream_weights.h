@@ -7,7 +7,6 @@
 #ifndef ECOCOMPUTE_KERNELS_GPU_STREAM_WEIGHTS_H
 #define ECOCOMPUTE_KERNELS_GPU_STREAM_WEIGHTS_H
 
-#include "mma.h"
 #include "stream_format.h"
 
 /* A block's row pairs of a phase. A pair is taken in groups of two steps (16 bits) or four. */
@@ -23,6 +22,7 @@ struct places {
     const SHARED struct gpu_phase *phases;
     const SHARED struct share *shares; /* [n_phases] */
     SHARED float *scratch;             /* [64] */
+    SHARED uint64_t *counters;         /* [n_workers()][n_slots()]: of bulk copies */
     SHARED float *segments;            /* [n_segments][2] */
     SHARED float *angles;              /* [d_head / 2][2], of the position */
     SHARED half *input;                /* [input_bytes]; attention: struct head_part */
@@ -32,8 +32,6 @@ struct places {
 STREAM_INLINE uint32_t group_steps(void) {
     return is_wide() ? 2 : 4;
 }
-/* A slot: codes of two rows; then the scales of the blocks of each. */
-enum { SLOT_ROW_BYTES = 1024, SLOT_ROW_SCALES = 128 };
 STREAM_INLINE uint32_t slot_bytes(void) {
     return is_wide() ? STREAM_WIDE_SLOT_BYTES : STREAM_NARROW_SLOT_BYTES;
 }
@@ -76,7 +74,9 @@ STREAM_INLINE struct places find_places(const struct gpu_stream_args *from) {
     SHARED struct gpu_stream_args *args = (SHARED struct gpu_stream_args *)at;
     p.args = args;
     p.scratch = (SHARED float *)(at + STREAM_ARGS_BYTES);
-    SHARED vec4 *phases = (SHARED vec4 *)(at + STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES);
+    p.counters = (SHARED uint64_t *)(at + STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES);
+    SHARED vec4 *phases = (SHARED vec4 *)(at + STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES +
+                                          STREAM_COUNTER_BYTES + 8);
     p.phases = (const SHARED struct gpu_phase *)phases;
     SHARED struct share *shares = (SHARED struct share *)(phases + 4 * from->n_phases);
     p.shares = shares;
@@ -157,6 +157,22 @@ STREAM_INLINE void copy_scales(const struct reader *r, SHARED char *slot) {
     }
 }
 
+/* One lane has the copy engine do it. What lies behind the end of a row keeps what was there before,
+ * which is a number and meets inputs of zero. */
+STREAM_INLINE void copy_codes_bulk(const struct reader *r, SHARED char *slot,
+                                   SHARED uint64_t *counter) {
+    if (thread_index() % WARP != 0) {
+        return;
+    }
+    const uint32_t bytes = min_u32(SLOT_ROW_BYTES, r->row_bytes - r->group * SLOT_ROW_BYTES);
+    const bool both = r->rows_left > 1;
+    counter_expect(counter, both ? 2 * bytes : bytes);
+    copy_bulk(slot, r->at, bytes, counter);
+    if (both) {
+        copy_bulk(slot + SLOT_ROW_BYTES, r->at + r->row_bytes, bytes, counter);
+    }
+}
+
 /* Asks for the warp's next group, of this phase or one to come, if there is one; one commit a call
  * in any case, so that the waits can count. */
 STREAM_INLINE void ask(struct reader *r, struct places p) {
@@ -164,8 +180,13 @@ STREAM_INLINE void ask(struct reader *r, struct places p) {
         reader_begin(r, p, r->phase + 1);
     }
     if (r->left > 0) {
-        SHARED char *slot = p.ring + (warp_of_block() * n_slots() + r->slot) * slot_bytes();
-        copy_codes(r, slot);
+        const uint32_t at = warp_of_block() * n_slots() + r->slot;
+        SHARED char *slot = p.ring + at * slot_bytes();
+        if (has_bulk()) {
+            copy_codes_bulk(r, slot, p.counters + at);
+        } else {
+            copy_codes(r, slot);
+        }
         if (has_block_scale()) {
             copy_scales(r, slot);
         }
@@ -185,9 +206,27 @@ STREAM_INLINE void ask(struct reader *r, struct places p) {
     r->slot = r->slot + 1 == n_slots() ? 0 : r->slot + 1;
 }
 
+/* Before bulk copies: counters, and numbers in the warp's own ring. */
+STREAM_INLINE void ring_clear(struct places p) {
+    const uint32_t lane = thread_index() % WARP;
+    const vec4 none = {0, 0, 0, 0};
+    SHARED vec4 *ring = (SHARED vec4 *)(p.ring + warp_of_block() * n_slots() * slot_bytes());
+    for (uint32_t i = lane; i < n_slots() * slot_bytes() / 16; i += WARP) {
+        ring[i] = none;
+    }
+    if (lane < n_slots()) {
+        counter_begin(p.counters + warp_of_block() * n_slots() + lane);
+    }
+    bulk_fence();
+    warp_barrier();
+}
+
 /* Fills the ring but for one slot. */
 STREAM_INLINE struct reader ring_begin(struct places p) {
     struct reader r;
+    if (has_bulk()) {
+        ring_clear(p);
+    }
     reader_begin(&r, p, 0);
     r.slot = 0;
     for (uint32_t i = 1; i < n_slots(); i++) {
@@ -196,48 +235,65 @@ STREAM_INLINE struct reader ring_begin(struct places p) {
     return r;
 }
 
-/* MARK: - Products */
-
-/* A warp's sums of the pair it is in. */
-struct sums {
-    float first, second;
+/* The slot to be read next, and the parity of the ring's turn. */
+struct cursor {
+    uint32_t slot, parity;
 };
+
+/* Until the slot is there for all lanes, and all have done with the one before. */
+STREAM_INLINE void await(struct cursor at, struct places p) {
+    if (!has_bulk() || has_block_scale()) {
+        ring_wait();
+    }
+    if (has_bulk()) {
+        counter_wait(p.counters + warp_of_block() * n_slots() + at.slot, at.parity);
+    }
+    warp_barrier();
+}
+
+/* MARK: - Products */
 
 /* The warp's part of a pair is complete: half a warp has the first row's sum, the other the
  * second's. */
 STREAM_INLINE void sums_store(struct sums s, SHARED float *segment) {
     const uint32_t lane = thread_index() % WARP;
     const bool upper = lane >= 16;
-    float mine = upper ? s.second : s.first;
-    mine += shuffle_xor(upper ? s.first : s.second, 16);
+    float first = s.c[0];
+    float second = s.c[2];
+    if (is_diagonal()) {
+        const bool odd = lane / 4 % 2 == 1;
+        const bool mine = lane % 4 == lane / 8;
+        first = mine ? (odd ? s.c[1] : s.c[0]) : 0.0f;
+        second = mine ? (odd ? s.c[3] : s.c[2]) : 0.0f;
+    }
+    float sum = upper ? second : first;
+    sum += shuffle_xor(upper ? first : second, 16);
     UNROLL
     for (uint32_t mask = 8; mask > 0; mask >>= 1) {
-        mine += shuffle_xor(mine, mask);
+        sum += shuffle_xor(sum, mask);
     }
     if (lane % 16 == 0) {
-        segment[lane / 16] = mine;
+        segment[lane / 16] = sum;
     }
 }
 
 /* The products of two steps of a group, from step k on. What is not there has weights of zero, and
- * inputs that are numbers. */
-STREAM_INLINE struct sums use_two(const SHARED char *slot, uint32_t k, const SHARED vec4 *input,
-                                  uint32_t fixed, struct sums s) {
-    const uint32_t lane = thread_index() % WARP;
-    const SHARED char *codes = slot + lane * (step_bytes() / WARP);
-    const SHARED char *scales = slot + 2 * SLOT_ROW_BYTES;
-    const bool scaled = has_block_scale();
+ * inputs that are numbers, or the other way round. */
+STREAM_INLINE void use_two(const SHARED char *slot, uint32_t k, const SHARED vec4 *input,
+                           uint32_t fixed, struct sums *s) {
     UNROLL
     for (uint32_t i = k; i < k + 2; i++) {
-        const SHARED vec4 *at = input + i * (step_cols() / 8) + lane;
-        const vec4 x[2] = {at[0], is_nibble() ? at[32] : at[0]};
-        const SHARED char *code = codes + i * step_bytes();
-        const SHARED char *scale = scales + i * scale_step_bytes();
-        s.first = add_dot(code, scaled ? lane_scale(scale) : 1.0f, x, fixed, s.first);
-        s.second = add_dot(code + SLOT_ROW_BYTES,
-                           scaled ? lane_scale(scale + SLOT_ROW_SCALES) : 1.0f, x, fixed, s.second);
+        const SHARED vec4 *x = input + i * (step_cols() / 8);
+        const SHARED char *codes = slot + i * step_bytes();
+        const SHARED char *scales = slot + 2 * SLOT_ROW_BYTES + i * scale_step_bytes();
+        if (is_wide()) {
+            add_wide(s, codes, x);
+        } else if (is_nibble()) {
+            add_nibbles(s, codes, scales, x, fixed);
+        } else {
+            add_bytes(s, codes, scales, x);
+        }
     }
-    return s;
 }
 
 /* Where an INT8 input lies: codes and flags behind the values. */
@@ -251,8 +307,8 @@ enum { SCRATCH_ABSMAX = 48 }; /* of an INT8 input */
 
 /* As use_two: bytes with bytes; columns with an outlier among them also as FP16. `unit` turns the
  * integer sum into the others' measure. */
-STREAM_INLINE struct sums use_two_int8(const SHARED char *slot, uint32_t k, uint32_t step,
-                                       struct places p, float unit, struct sums s) {
+STREAM_INLINE void use_two_int8(const SHARED char *slot, uint32_t k, uint32_t step, struct places p,
+                                float unit, struct sums *s) {
     const uint32_t lane = thread_index() % WARP;
     UNROLL
     for (uint32_t i = k; i < k + 2; i++) {
@@ -261,20 +317,19 @@ STREAM_INLINE struct sums use_two_int8(const SHARED char *slot, uint32_t k, uint
         const vec2 x = *(const SHARED vec2 *)(input_codes(p) + col);
         const vec2 a = *(const SHARED vec2 *)code;
         const vec2 b = *(const SHARED vec2 *)(code + SLOT_ROW_BYTES);
-        s.first = fma_f32((float)dot_bytes(a[1], x[1], dot_bytes(a[0], x[0], 0)), unit, s.first);
-        s.second = fma_f32((float)dot_bytes(b[1], x[1], dot_bytes(b[0], x[0], 0)), unit, s.second);
+        s->c[0] = fma_f32((float)dot_bytes(a[1], x[1], dot_bytes(a[0], x[0], 0)), unit, s->c[0]);
+        s->c[2] = fma_f32((float)dot_bytes(b[1], x[1], dot_bytes(b[0], x[0], 0)), unit, s->c[2]);
         if (*(const SHARED uint16_t *)(input_flags(p) + col / 4) != 0) {
             const vec4 values = *(const SHARED vec4 *)(p.input + col);
-            s.first += dot8_int8(a, values);
-            s.second += dot8_int8(b, values);
+            s->c[0] += dot8_int8(a, values);
+            s->c[2] += dot8_int8(b, values);
         }
     }
-    return s;
 }
 
-/* All of a warp's groups of phase i; on the way it asks for as many that follow. `slot` is the one
- * to be read next. */
-STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct places p) {
+/* All of a warp's groups of phase i; on the way it asks for as many that follow. */
+STREAM_INLINE void multiply(uint32_t i, struct reader *r, struct cursor *at, struct places p) {
+    const struct sums none = {{0.0f, 0.0f, 0.0f, 0.0f}};
     struct part_of_phase part = warp_part(p.shares[i]);
     const uint32_t n_groups = p.shares[i].n_groups;
     const uint32_t n_steps = (p.phases[i].stride + step_cols() - 1) / step_cols();
@@ -282,29 +337,33 @@ STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct
     const float unit = p.scratch[SCRATCH_ABSMAX] * (1.0f / (127.0f * 1024.0f));
     SHARED float *segment = p.segments + 2 * (part.pair + warp_of_block());
     const SHARED char *ring = p.ring + warp_of_block() * n_slots() * slot_bytes();
-    struct sums s = {0.0f, 0.0f};
+    struct sums s = none;
     while (part.n > 0) { /* the same for the whole warp */
-        ring_wait();
-        warp_barrier(); /* all lanes' copies are there, and all have done with the slot before */
+        await(*at, p);
         ask(r, p);
         const uint32_t step = part.group * group_steps();
         const SHARED vec4 *input = (const SHARED vec4 *)p.input + step * (step_cols() / 8);
-        const SHARED char *codes = ring + *slot * slot_bytes();
+        const SHARED char *codes = ring + at->slot * slot_bytes();
         const bool second_half = !is_wide() && step + 2 < n_steps;
         if (stream_format() == STREAM_INT8) {
-            s = use_two_int8(codes, 0, step, p, unit, s);
-            s = second_half ? use_two_int8(codes, 2, step, p, unit, s) : s;
+            use_two_int8(codes, 0, step, p, unit, &s);
+            if (second_half) {
+                use_two_int8(codes, 2, step, p, unit, &s);
+            }
         } else {
-            s = use_two(codes, 0, input, fixed, s);
-            s = second_half ? use_two(codes, 2, input, fixed, s) : s;
+            use_two(codes, 0, input, fixed, &s);
+            if (second_half) {
+                use_two(codes, 2, input, fixed, &s);
+            }
         }
-        *slot = *slot + 1 == n_slots() ? 0 : *slot + 1;
+        at->parity ^= at->slot + 1 == n_slots() ? 1 : 0;
+        at->slot = at->slot + 1 == n_slots() ? 0 : at->slot + 1;
         part.n--;
         part.group++;
         if (part.group == n_groups || part.n == 0) {
             sums_store(s, segment);
             segment += 2;
-            s = (struct sums){0.0f, 0.0f};
+            s = none;
             part.group = 0;
         }
     }
