@@ -26,8 +26,7 @@ for file in "$@"; do
     (cd "$root" && "$clang" -cc1 -triple nvptx64-nvidia-cuda -target-cpu "$cpu" -target-feature +ptx70 -O2 -std=c2x \
         -ffreestanding -ffp-contract=on -Wall -Wextra -Werror -I src -I src/kernels/gpu -S -x c \
         "${file#"$root"/}" -o "$out_dir/$name.ptx.new")
-    # Comments, indentation and empty lines go: a third of the text, which the driver would skip. Comments that begin
-    # with eco90 are instructions of a newer architecture (stream_device.h): they stay.
-    sed -E '/\/\/eco90 /! s/[ \t]*\/\/.*$//; s/^[ \t]+//; s/[ \t]+/ /g; /^$/d' "$out_dir/$name.ptx.new" >"$out_dir/$name.ptx"
+    # Comments, indentation and empty lines go: a third of the text, which the driver would skip.
+    sed -E 's/[ \t]*\/\/.*$//; s/^[ \t]+//; s/[ \t]+/ /g; /^$/d' "$out_dir/$name.ptx.new" >"$out_dir/$name.ptx"
     rm "$out_dir/$name.ptx.new"
 done

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The host's part of stream.c. One text serves all formats: the constant that stands for the format
- * is written over before the driver compiles it, so that the code of the others is gone.
+ * The host's part of stream.c. One text serves all formats and shapes: constants that stand for them
+ * are written over before the driver compiles it, so that the code of the others is gone.
  */
 #include "kernels/cuda_stream.h"
 
@@ -57,22 +57,6 @@ static bool specialise(char *text, const char *mark, uint32_t value) {
     return found;
 }
 
-/* Makes the text one for compute capability 9.0: its instructions are no comments any more. */
-static bool uncover_bulk(char *text) {
-    static const char *const marks[][2] = {
-        {".version 7.0", ".version 8.0"}, {".target sm_80", ".target sm_90"}, {"//eco90 ", "        "}};
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        char *at = strstr(text, marks[i][0]);
-        if (at == NULL) {
-            return false;
-        }
-        for (; at != NULL; at = strstr(at, marks[i][0])) {
-            memcpy(at, marks[i][1], strlen(marks[i][1]));
-        }
-    }
-    return true;
-}
-
 static eco_status compile(cuda_model *model, const struct gpu_stream_args *args,
                           cuda_stream_kernel *out, eco_error *err) {
     const cuda_device *device = model->device;
@@ -82,12 +66,10 @@ static eco_status compile(cuda_model *model, const struct gpu_stream_args *args,
         return eco_error_set(err, ECO_E_NO_MEMORY, 0, "cuda: no host memory for a kernel's text");
     }
     memcpy(text, ecoi_ptx_stream, n + 1);
-    const bool whole = specialise(text, "0x0ec0f000", args->format) &&
-                       specialise(text, "0x0ec0f001", args->n_slots) &&
-                       specialise(text, "0x0ec0f002", args->n_workers) &&
-                       specialise(text, "0x0ec0f003", args->n_slots - 2) &&
-                       specialise(text, "0x0ec0f004", args->bulk) &&
-                       (args->bulk == 0 || uncover_bulk(text));
+    bool whole = specialise(text, "0x0ec0f003", args->n_slots - 2);
+#define SPECIALISE(function, argument, mark) whole = whole && specialise(text, mark, args->argument);
+    STREAM_CONSTANTS(SPECIALISE)
+#undef SPECIALISE
     const eco_status status =
         whole
             ? ecoi_cuda_compile(&device->cuda, "stream", text, STREAM_REGISTERS, &out->module, err)
@@ -147,7 +129,7 @@ static eco_status upload_phases(cuda_model *model, eco_error *err) {
     int result =
         api->copy_to_device(model->memory.phases, phases, n * sizeof *phases, model->stream);
     if (result == CU_SUCCESS) {
-        result = api->set_words(model->memory.arrived, 0, 1, model->stream);
+        result = api->set_words(model->memory.turn, 0, 1, model->stream);
     }
     if (result == CU_SUCCESS) { /* the table is freed */
         result = api->stream_synchronize(model->stream);
@@ -185,16 +167,17 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
         .v_cache = model->layers[0].v_cache,
         .x = memory->x,
         .qkv = memory->qkv,
+        .part = memory->part,
         .attended = memory->attended,
         .hidden = memory->hidden,
         .logits = memory->logits,
-        .part = memory->part,
         .best_value = memory->best_value,
         .best_index = memory->best_index,
-        .arrived = memory->arrived,
+        .turn = memory->turn,
         .state = memory->state,
         .cache_stride =
             shape->n_layers > 1 ? (model->layers[1].k_cache - model->layers[0].k_cache) / 2 : 0,
+        .n_layers = shape->n_layers,
         .d_model = shape->d_model,
         .embedding_stride = memory->embedding.stride,
         .n_heads = shape->n_heads,
@@ -226,9 +209,7 @@ static bool fit(struct gpu_stream_args *args, uint32_t have) {
                            stream_input_offset(args->n_phases, args->n_segments) +
                            args->input_bytes;
     for (uint32_t workers = STREAM_WORKERS_MAX; workers > 2; workers--) {
-        const uint32_t most = args->bulk != 0                 ? STREAM_SLOTS_MAX
-                              : args->format <= STREAM_BF16 ? STREAM_COPY_SLOTS_WIDE
-                                                            : STREAM_COPY_SLOTS_NARROW;
+        const uint32_t most = args->format <= STREAM_BF16 ? STREAM_SLOTS_MAX : STREAM_SLOTS_MAX - 1;
         for (uint32_t slots = most; slots >= STREAM_SLOTS_MIN; slots--) {
             if (fixed + workers * slots * slot <= have) {
                 args->n_workers = workers;
@@ -249,7 +230,6 @@ static eco_status some_phases(const cuda_model *model, uint32_t first, uint32_t 
     out->phases = model->memory.phases + first * sizeof(struct gpu_phase);
     out->n_phases = n;
     out->format = (uint32_t)stream_format(format);
-    out->bulk = model->device->cc_major >= 9 ? 1 : 0;
     out->input_bytes =
         max_u32(stream_input_bytes(out->format, out->input_cols), (uint32_t)STREAM_ATTENTION_BYTES);
     if (fit(out, have) && (out->format != STREAM_NF4 || out->n_workers == STREAM_WORKERS_MAX)) {
@@ -284,7 +264,7 @@ static eco_status launch_done(cuda_model *model, uint64_t counter, eco_error *er
                                        .forced = memory->forced,
                                        .part_value = memory->best_value,
                                        .part_index = memory->best_index,
-                                       .arrived = memory->arrived,
+                                       .turn = memory->turn,
                                        .n_parts = model->device->n_sm};
     const cuda_launch last = {
         .kernel = CUDA_TOKEN_DONE, .grid_x = 1, .grid_y = 1, .block = 32, .args = &done};

@@ -56,49 +56,6 @@ INLINE void copy_wait(uint32_t n) {
     }
 }
 
-/* Copies in bulk, of compute capability 9.0: behind a mark that makes them comments in a text for 8.0, until
- * the host takes the mark away (cuda_stream.c). */
-#define IF_BULK "//eco90 "
-
-/* A counter of bytes that have come, in shared memory, before its first use; one thread arrives. */
-INLINE void counter_begin(SHARED uint64_t *counter) {
-    __asm__ volatile(IF_BULK "mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(
-                         (uint32_t)(uintptr_t)counter)
-                     : "memory");
-}
-/* What this thread wrote to shared memory comes before copies in bulk that follow. */
-INLINE void bulk_fence(void) {
-    __asm__ volatile(IF_BULK "fence.proxy.async.shared::cta;" ::: "memory");
-}
-INLINE void counter_expect(SHARED uint64_t *counter, uint32_t bytes) {
-    __asm__ volatile(IF_BULK "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                         (uint32_t)(uintptr_t)counter),
-                     "r"(bytes)
-                     : "memory");
-}
-/* By the copy engine: addresses and `bytes` are multiples of 16. */
-INLINE void copy_bulk(SHARED void *to, const GLOBAL void *from, uint32_t bytes,
-                             SHARED uint64_t *counter) {
-    __asm__ volatile(
-        IF_BULK
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-            (uint32_t)(uintptr_t)to),
-        "l"(from), "r"(bytes), "r"((uint32_t)(uintptr_t)counter)
-        : "memory");
-}
-/* Until the bytes expected in the turn of this parity are there. */
-INLINE void counter_wait(SHARED uint64_t *counter, uint32_t parity) {
-    uint32_t done = 0;
-    while (done == 0) {
-        __asm__ volatile("mov.u32 %0, 1;\n\t" IF_BULK
-                         "{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; "
-                         "selp.u32 %0, 1, 0, p;}"
-                         : "=r"(done)
-                         : "r"((uint32_t)(uintptr_t)counter), "r"(parity)
-                         : "memory");
-    }
-}
-
 /* Byte i of the result is byte (selector >> 4 i) & 7 of the eight of b:a. */
 INLINE uint32_t byte_permute(uint32_t a, uint32_t b, uint32_t selector) {
     uint32_t out;
@@ -138,12 +95,6 @@ void mma_s8(int32_t c[4], const uint32_t a[4], uint32_t b0, uint32_t b1);
 void copy_async(void *to, const void *from, bool take);
 void copy_commit(void);
 void copy_wait(uint32_t n);
-void counter_begin(uint64_t *counter);
-static inline void bulk_fence(void) {
-}
-void counter_expect(uint64_t *counter, uint32_t bytes);
-void copy_bulk(void *to, const void *from, uint32_t bytes, uint64_t *counter);
-void counter_wait(uint64_t *counter, uint32_t parity);
 uint32_t byte_permute(uint32_t a, uint32_t b, uint32_t selector);
 uint32_t half2_sub(uint32_t a, uint32_t b);
 uint32_t half2_fma(uint32_t a, uint32_t b, uint32_t c);

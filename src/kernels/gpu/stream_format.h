@@ -25,6 +25,17 @@ STREAM_INLINE uint32_t bits_of(float value) {
     return out.bits;
 }
 
+/* Sum of a number a warp, in a fixed order. 16 bytes aligned. */
+STREAM_INLINE float sum_of_warps(const SHARED float *of) {
+    float sum = 0.0f;
+    UNROLL
+    for (uint32_t i = 0; i < STREAM_WARPS / 4; i++) {
+        const vec4 v = ((const SHARED vec4 *)of)[i];
+        sum += (float_of(v[0]) + float_of(v[1])) + (float_of(v[2]) + float_of(v[3]));
+    }
+    return sum;
+}
+
 /* MARK: - What a format is made of */
 
 STREAM_INLINE bool is_wide(void) {
@@ -132,16 +143,16 @@ STREAM_INLINE uint32_t table_bytes(void) {
  * the products of any part with any other those on the diagonal count: in lane 9 h of even g = 2 h
  * and 9 h + 4 of odd. */
 struct sums {
-    float c[4];
+    float c[4], more[4]; /* the second shortens the chain of sums */
 };
 
-/* Two rows of a lane's eight columns as pairs of FP16, times the input's. */
-STREAM_INLINE void add_eight(struct sums *s, const uint32_t first[4], const uint32_t second[4],
-                             vec4 x) {
-    const uint32_t low[4] = {first[0], second[0], first[1], second[1]};
-    const uint32_t high[4] = {first[2], second[2], first[3], second[3]};
-    mma_f16(s->c, low, x[0], x[1]);
-    mma_f16(s->c, high, x[2], x[3]);
+/* Two rows of a lane's eight columns as pairs of FP16, times the input's. `low` and `high` may be one. */
+STREAM_INLINE void add_eight(float low[4], float high[4], const uint32_t first[4],
+                             const uint32_t second[4], vec4 x) {
+    const uint32_t a[4] = {first[0], second[0], first[1], second[1]};
+    const uint32_t b[4] = {first[2], second[2], first[3], second[3]};
+    mma_f16(low, a, x[0], x[1]);
+    mma_f16(high, b, x[2], x[3]);
 }
 
 /* BF16 has no product with FP16: each lane by itself, sums at c[0] and c[2]. */
@@ -217,14 +228,14 @@ STREAM_INLINE void widen_bytes(vec2 w, uint32_t out[4]) {
 }
 
 /* Adds what has a scale of its block: `scales` those of the step, of the first row. */
-STREAM_INLINE void add_scaled(struct sums *s, struct sums block, const SHARED char *scales,
+STREAM_INLINE void add_scaled(struct sums *s, const float block[4], const SHARED char *scales,
                               uint32_t part) {
     const float first = lane_scale(scales, part);
     const float second = lane_scale(scales + SLOT_ROW_SCALES, part);
-    s->c[0] = fma_f32(block.c[0], first, s->c[0]);
-    s->c[1] = fma_f32(block.c[1], first, s->c[1]);
-    s->c[2] = fma_f32(block.c[2], second, s->c[2]);
-    s->c[3] = fma_f32(block.c[3], second, s->c[3]);
+    s->c[0] = fma_f32(block[0], first, s->c[0]);
+    s->c[1] = fma_f32(block[1], first, s->c[1]);
+    s->c[2] = fma_f32(block[2], second, s->c[2]);
+    s->c[3] = fma_f32(block[3], second, s->c[3]);
 }
 
 /* A step of 4-bit codes: two parts of 256 columns. */
@@ -237,8 +248,8 @@ STREAM_INLINE void add_nibbles(struct sums *s, const SHARED char *codes, const S
         uint32_t first[4], second[4];
         widen_nibbles(*(const SHARED uint32_t *)at, fixed, first);
         widen_nibbles(*(const SHARED uint32_t *)(at + SLOT_ROW_BYTES), fixed, second);
-        struct sums block = {{0.0f, 0.0f, 0.0f, 0.0f}};
-        add_eight(&block, first, second, input[part * WARP + lane]);
+        float block[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        add_eight(block, block, first, second, input[part * WARP + lane]);
         add_scaled(s, block, scales, part);
     }
 }
@@ -251,11 +262,11 @@ STREAM_INLINE void add_bytes(struct sums *s, const SHARED char *codes, const SHA
     widen_bytes(*(const SHARED vec2 *)(codes + lane * 8), first);
     widen_bytes(*(const SHARED vec2 *)(codes + SLOT_ROW_BYTES + lane * 8), second);
     if (!has_block_scale()) {
-        add_eight(s, first, second, input[lane]);
+        add_eight(s->c, s->more, first, second, input[lane]);
         return;
     }
-    struct sums block = {{0.0f, 0.0f, 0.0f, 0.0f}};
-    add_eight(&block, first, second, input[lane]);
+    float block[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    add_eight(block, block, first, second, input[lane]);
     add_scaled(s, block, scales, 0);
 }
 
@@ -272,7 +283,7 @@ STREAM_INLINE void add_wide(struct sums *s, const SHARED char *codes, const SHAR
     }
     const uint32_t first[4] = {a[0], a[1], a[2], a[3]};
     const uint32_t second[4] = {b[0], b[1], b[2], b[3]};
-    add_eight(s, first, second, x);
+    add_eight(s->c, s->more, first, second, x);
 }
 
 /* What stays the same in all products, kept in a register by the compiler's not knowing it: the

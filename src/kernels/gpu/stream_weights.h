@@ -14,6 +14,8 @@ struct share {
     uint32_t first_pair, n_pairs;
     uint32_t n_groups; /* of a pair */
     uint32_t n_each;   /* a warp's: its own are n_each * warp and on */
+    uint32_t inverse_groups, inverse_each; /* inverse_of n_groups and n_each */
+    uint32_t unused[2];
 };
 
 /* Where things lie in shared memory. */
@@ -22,7 +24,6 @@ struct places {
     const SHARED struct gpu_phase *phases;
     const SHARED struct share *shares; /* [n_phases] */
     SHARED float *scratch;             /* [64] */
-    SHARED uint64_t *counters;         /* [n_workers()][n_slots()]: of bulk copies */
     SHARED float *segments;            /* [n_segments][2] */
     SHARED float *angles;              /* [d_head / 2][2], of the position */
     SHARED half *input;                /* [input_bytes]; attention: struct head_part */
@@ -49,6 +50,8 @@ STREAM_INLINE struct share share_of(uint32_t rows, uint32_t stride) {
     share.n_pairs = each + (block_index() < more ? 1 : 0);
     share.n_groups = (stride + group_steps() * step_cols() - 1) / (group_steps() * step_cols());
     share.n_each = (share.n_pairs * share.n_groups + n_workers() - 1) / n_workers();
+    share.inverse_groups = inverse_of(share.n_groups);
+    share.inverse_each = share.n_each > 0 ? inverse_of(share.n_each) : 0;
     return share;
 }
 
@@ -57,10 +60,10 @@ struct part_of_phase {
     uint32_t pair, group, n;
 };
 
-STREAM_INLINE struct part_of_phase warp_part(struct share share) {
+STREAM_INLINE struct part_of_phase part_of_worker(struct share share, uint32_t worker) {
     const uint32_t all = share.n_pairs * share.n_groups;
-    const uint32_t first = min_u32(warp_of_block() * share.n_each, all);
-    const uint32_t pair = first / share.n_groups;
+    const uint32_t first = min_u32(worker * share.n_each, all);
+    const uint32_t pair = times_inverse(first, share.inverse_groups);
     return (struct part_of_phase){.pair = pair,
                                   .group = first - pair * share.n_groups,
                                   .n = min_u32(share.n_each, all - first)};
@@ -74,9 +77,7 @@ STREAM_INLINE struct places find_places(const struct gpu_stream_args *from) {
     SHARED struct gpu_stream_args *args = (SHARED struct gpu_stream_args *)at;
     p.args = args;
     p.scratch = (SHARED float *)(at + STREAM_ARGS_BYTES);
-    p.counters = (SHARED uint64_t *)(at + STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES);
-    SHARED vec4 *phases = (SHARED vec4 *)(at + STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES +
-                                          STREAM_COUNTER_BYTES + 8);
+    SHARED vec4 *phases = (SHARED vec4 *)(at + STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES);
     p.phases = (const SHARED struct gpu_phase *)phases;
     SHARED struct share *shares = (SHARED struct share *)(phases + 4 * from->n_phases);
     p.shares = shares;
@@ -100,6 +101,7 @@ STREAM_INLINE struct places find_places(const struct gpu_stream_args *from) {
         *args = *from;
         args->position = position;
         args->token = from->state->token;
+        args->first_turn = *from->turn * 2 * from->n_layers + 1;
     }
     return p;
 }
@@ -115,10 +117,10 @@ struct reader {
     uint32_t slot;      /* of the ring, to be written next */
 };
 
-STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i) {
+STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i, uint32_t worker) {
     const SHARED struct gpu_phase *phase = p.phases + i;
     const struct share share = p.shares[i];
-    const struct part_of_phase part = warp_part(share);
+    const struct part_of_phase part = part_of_worker(share, worker);
     const uint32_t row = 2 * (share.first_pair + part.pair);
     r->phase = i;
     r->group = part.group;
@@ -157,98 +159,52 @@ STREAM_INLINE void copy_scales(const struct reader *r, SHARED char *slot) {
     }
 }
 
-/* One lane has the copy engine do it. What lies behind the end of a row keeps what was there before,
- * which is a number and meets inputs of zero. */
-STREAM_INLINE void copy_codes_bulk(const struct reader *r, SHARED char *slot,
-                                   SHARED uint64_t *counter) {
-    if (thread_index() % WARP != 0) {
-        return;
+/* To the worker's next group, of this phase or one to come. False: there is none any more. */
+STREAM_INLINE bool reader_find(struct reader *r, struct places p, uint32_t worker) {
+    while (r->left == 0 && r->phase + 1 < p.args->n_phases) {
+        reader_begin(r, p, r->phase + 1, worker);
     }
-    const uint32_t bytes = min_u32(SLOT_ROW_BYTES, r->row_bytes - r->group * SLOT_ROW_BYTES);
-    const bool both = r->rows_left > 1;
-    counter_expect(counter, both ? 2 * bytes : bytes);
-    copy_bulk(slot, r->at, bytes, counter);
-    if (both) {
-        copy_bulk(slot + SLOT_ROW_BYTES, r->at + r->row_bytes, bytes, counter);
+    return r->left > 0;
+}
+
+STREAM_INLINE void reader_advance(struct reader *r) {
+    r->left--;
+    r->group++;
+    r->at += SLOT_ROW_BYTES;
+    r->scale += 4 * scale_step_bytes();
+    if (r->group == r->n_groups) { /* the next pair */
+        r->group = 0;
+        r->rows_left -= 2;
+        r->at += 2 * (int64_t)r->row_bytes - r->n_groups * (int64_t)SLOT_ROW_BYTES;
+        r->scale +=
+            2 * (int64_t)r->scale_row_bytes - r->n_groups * 4 * (int64_t)scale_step_bytes();
     }
 }
 
-/* Asks for the warp's next group, of this phase or one to come, if there is one; one commit a call
- * in any case, so that the waits can count. */
+/* Asks for the warp's next group, if there is one; one commit a call in any case, so that the waits can
+ * count. */
 STREAM_INLINE void ask(struct reader *r, struct places p) {
-    while (r->left == 0 && r->phase + 1 < p.args->n_phases) {
-        reader_begin(r, p, r->phase + 1);
-    }
-    if (r->left > 0) {
-        const uint32_t at = warp_of_block() * n_slots() + r->slot;
-        SHARED char *slot = p.ring + at * slot_bytes();
-        if (has_bulk()) {
-            copy_codes_bulk(r, slot, p.counters + at);
-        } else {
-            copy_codes(r, slot);
-        }
+    if (reader_find(r, p, warp_of_block())) {
+        SHARED char *slot = p.ring + (warp_of_block() * n_slots() + r->slot) * slot_bytes();
+        copy_codes(r, slot);
         if (has_block_scale()) {
             copy_scales(r, slot);
         }
-        r->left--;
-        r->group++;
-        r->at += SLOT_ROW_BYTES;
-        r->scale += 4 * scale_step_bytes();
-        if (r->group == r->n_groups) { /* the next pair */
-            r->group = 0;
-            r->rows_left -= 2;
-            r->at += 2 * (int64_t)r->row_bytes - r->n_groups * (int64_t)SLOT_ROW_BYTES;
-            r->scale +=
-                2 * (int64_t)r->scale_row_bytes - r->n_groups * 4 * (int64_t)scale_step_bytes();
-        }
+        reader_advance(r);
     }
     copy_commit();
     r->slot = r->slot + 1 == n_slots() ? 0 : r->slot + 1;
 }
 
-/* Before bulk copies: counters, and numbers in the warp's own ring. */
-STREAM_INLINE void ring_clear(struct places p) {
-    const uint32_t lane = thread_index() % WARP;
-    const vec4 none = {0, 0, 0, 0};
-    SHARED vec4 *ring = (SHARED vec4 *)(p.ring + warp_of_block() * n_slots() * slot_bytes());
-    for (uint32_t i = lane; i < n_slots() * slot_bytes() / 16; i += WARP) {
-        ring[i] = none;
-    }
-    if (lane < n_slots()) {
-        counter_begin(p.counters + warp_of_block() * n_slots() + lane);
-    }
-    bulk_fence();
-    warp_barrier();
-}
-
 /* Fills the ring but for one slot. */
 STREAM_INLINE struct reader ring_begin(struct places p) {
     struct reader r;
-    if (has_bulk()) {
-        ring_clear(p);
-    }
-    reader_begin(&r, p, 0);
+    reader_begin(&r, p, 0, warp_of_block());
     r.slot = 0;
     for (uint32_t i = 1; i < n_slots(); i++) {
         ask(&r, p);
     }
     return r;
-}
-
-/* The slot to be read next, and the parity of the ring's turn. */
-struct cursor {
-    uint32_t slot, parity;
-};
-
-/* Until the slot is there for all lanes, and all have done with the one before. */
-STREAM_INLINE void await(struct cursor at, struct places p) {
-    if (!has_bulk() || has_block_scale()) {
-        ring_wait();
-    }
-    if (has_bulk()) {
-        counter_wait(p.counters + warp_of_block() * n_slots() + at.slot, at.parity);
-    }
-    warp_barrier();
 }
 
 /* MARK: - Products */
@@ -258,13 +214,13 @@ STREAM_INLINE void await(struct cursor at, struct places p) {
 STREAM_INLINE void sums_store(struct sums s, SHARED float *segment) {
     const uint32_t lane = thread_index() % WARP;
     const bool upper = lane >= 16;
-    float first = s.c[0];
-    float second = s.c[2];
+    float first = s.c[0] + s.more[0];
+    float second = s.c[2] + s.more[2];
     if (is_diagonal()) {
         const bool odd = lane / 4 % 2 == 1;
         const bool mine = lane % 4 == lane / 8;
-        first = mine ? (odd ? s.c[1] : s.c[0]) : 0.0f;
-        second = mine ? (odd ? s.c[3] : s.c[2]) : 0.0f;
+        first = mine ? (odd ? s.c[1] + s.more[1] : first) : 0.0f;
+        second = mine ? (odd ? s.c[3] + s.more[3] : second) : 0.0f;
     }
     float sum = upper ? second : first;
     sum += shuffle_xor(upper ? first : second, 16);
@@ -278,21 +234,36 @@ STREAM_INLINE void sums_store(struct sums s, SHARED float *segment) {
 }
 
 /* The products of two steps of a group, from step k on. What is not there has weights of zero, and
- * inputs that are numbers, or the other way round. */
-STREAM_INLINE void use_two(const SHARED char *slot, uint32_t k, const SHARED vec4 *input,
-                           uint32_t fixed, struct sums *s) {
+ * inputs that are numbers. */
+STREAM_INLINE void use_two(const SHARED char *codes, const SHARED vec4 *input, uint32_t k,
+                           struct sums *s) {
     UNROLL
     for (uint32_t i = k; i < k + 2; i++) {
         const SHARED vec4 *x = input + i * (step_cols() / 8);
-        const SHARED char *codes = slot + i * step_bytes();
-        const SHARED char *scales = slot + 2 * SLOT_ROW_BYTES + i * scale_step_bytes();
         if (is_wide()) {
-            add_wide(s, codes, x);
-        } else if (is_nibble()) {
-            add_nibbles(s, codes, scales, x, fixed);
+            add_wide(s, codes + i * step_bytes(), x);
         } else {
-            add_bytes(s, codes, scales, x);
+            add_bytes(s, codes + i * step_bytes(),
+                      codes + 2 * SLOT_ROW_BYTES + i * scale_step_bytes(), x);
         }
+    }
+}
+
+/* All of a group's `n` steps. In a loop where a step is long: what is not unrolled is fetched once. */
+STREAM_INLINE void use_group(const SHARED char *codes, const SHARED vec4 *input, uint32_t n,
+                             uint32_t fixed, struct sums *s) {
+    if (is_nibble()) {
+        NOT_UNROLLED
+        for (uint32_t i = 0; i < n; i++) {
+            add_nibbles(s, codes + i * step_bytes(),
+                        codes + 2 * SLOT_ROW_BYTES + i * scale_step_bytes(),
+                        input + i * (step_cols() / 8), fixed);
+        }
+        return;
+    }
+    use_two(codes, input, 0, s);
+    if (!is_wide() && n > 2) {
+        use_two(codes, input, 2, s);
     }
 }
 
@@ -328,9 +299,10 @@ STREAM_INLINE void use_two_int8(const SHARED char *slot, uint32_t k, uint32_t st
 }
 
 /* All of a warp's groups of phase i; on the way it asks for as many that follow. */
-STREAM_INLINE void multiply(uint32_t i, struct reader *r, struct cursor *at, struct places p) {
-    const struct sums none = {{0.0f, 0.0f, 0.0f, 0.0f}};
-    struct part_of_phase part = warp_part(p.shares[i]);
+STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot,
+                            struct places p) {
+    const struct sums none = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
+    struct part_of_phase part = part_of_worker(p.shares[i], warp_of_block());
     const uint32_t n_groups = p.shares[i].n_groups;
     const uint32_t n_steps = (p.phases[i].stride + step_cols() - 1) / step_cols();
     const uint32_t fixed = fixed_word();
@@ -339,25 +311,22 @@ STREAM_INLINE void multiply(uint32_t i, struct reader *r, struct cursor *at, str
     const SHARED char *ring = p.ring + warp_of_block() * n_slots() * slot_bytes();
     struct sums s = none;
     while (part.n > 0) { /* the same for the whole warp */
-        await(*at, p);
+        ring_wait();
+        warp_barrier(); /* all lanes' copies are there, and all have done with the slot before */
         ask(r, p);
         const uint32_t step = part.group * group_steps();
         const SHARED vec4 *input = (const SHARED vec4 *)p.input + step * (step_cols() / 8);
-        const SHARED char *codes = ring + at->slot * slot_bytes();
-        const bool second_half = !is_wide() && step + 2 < n_steps;
+        const SHARED char *codes = ring + *slot * slot_bytes();
+        const uint32_t n = min_u32(group_steps(), n_steps - step);
         if (stream_format() == STREAM_INT8) {
             use_two_int8(codes, 0, step, p, unit, &s);
-            if (second_half) {
+            if (n > 2) {
                 use_two_int8(codes, 2, step, p, unit, &s);
             }
         } else {
-            use_two(codes, 0, input, fixed, &s);
-            if (second_half) {
-                use_two(codes, 2, input, fixed, &s);
-            }
+            use_group(codes, input, n, fixed, &s);
         }
-        at->parity ^= at->slot + 1 == n_slots() ? 1 : 0;
-        at->slot = at->slot + 1 == n_slots() ? 0 : at->slot + 1;
+        *slot = *slot + 1 == n_slots() ? 0 : *slot + 1;
         part.n--;
         part.group++;
         if (part.group == n_groups || part.n == 0) {
