@@ -374,12 +374,7 @@ STREAM_INLINE void finish(const SHARED struct gpu_stream_args *a,
 STREAM_INLINE void attention(const SHARED struct gpu_stream_args *a, uint32_t layer,
                              struct places p) {
     const uint32_t turn = turn_of(a, layer);
-    struct positions first = {0};
-    if (block_index() < head_parts(a)) {
-        const struct head_part h = part_of(a, layer, block_index(), p.input);
-        first = ask_positions(a, &h, h.first);
-    }
-    attend(a, layer, p, first, turn);
+    attend(a, layer, p, turn);
     if (used_splits(a->position + 1) > 1) {
         join_splits(a, turn);
     }

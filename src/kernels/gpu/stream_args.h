@@ -108,6 +108,7 @@ struct gpu_stream_args {
     uint32_t input_bytes;     /* room for that, or for attention's needs */
     uint32_t n_segments;      /* room for partial sums of a phase: row pairs of a block + workers */
     uint32_t position, token, first_turn; /* the kernel's own: from the state and the turn */
+    uint32_t exponents; /* likewise: of 1024 as FP16, twice, which no compiler shall put into instructions */
     float eps, scale, inverse_width; /* scale 1 / sqrt(d_head), inverse_width 1 / d_model */
 };
 

@@ -77,18 +77,28 @@ STREAM_INLINE uint32_t used_splits(uint32_t n) {
     return min_u32((n + STREAM_SPLIT_POSITIONS - 1) / STREAM_SPLIT_POSITIONS, n_splits_max());
 }
 
+STREAM_INLINE uint32_t heads_a_key(void) { /* query heads of a KV head */
+    return n_heads() / n_kv_heads();
+}
+
 STREAM_INLINE struct head_part part_of(const SHARED struct gpu_stream_args *a, uint32_t layer,
                                        uint32_t item, SHARED half *room) {
     struct head_part h;
     h.n = a->position + 1;
     h.n_splits = used_splits(h.n);
-    h.head = item / h.n_splits;
-    h.split = item - h.head * h.n_splits;
-    const uint32_t each = (h.n + h.n_splits - 1) / h.n_splits;
-    h.first = min_u32(h.split * each, h.n);
-    h.last = min_u32(h.first + each, h.n);
-    const uint32_t kv_head = h.head / (n_heads() / n_kv_heads());
-    h.cache = layer * a->cache_stride + (uint64_t)kv_head * a->capacity * d_stride();
+    h.head = item;
+    h.split = 0;
+    h.first = 0;
+    h.last = h.n;
+    if (h.n_splits > 1) {
+        h.head = item / h.n_splits;
+        h.split = item - h.head * h.n_splits;
+        const uint32_t each = (h.n + h.n_splits - 1) / h.n_splits;
+        h.first = min_u32(h.split * each, h.n);
+        h.last = min_u32(h.first + each, h.n);
+    }
+    h.cache = layer * a->cache_stride +
+              (uint64_t)(h.head / heads_a_key()) * (a->capacity * d_stride());
     h.query = (SHARED float *)room;
     h.key = (SHARED half *)(h.query + GPU_HEAD_MAX);
     h.value = h.key + GPU_HEAD_MAX;
@@ -105,23 +115,24 @@ STREAM_INLINE float turned(float own, float other, const SHARED float *angles, u
     return upper ? own * angle[0] + other * angle[1] : own * angle[0] - other * angle[1];
 }
 
-/* The query, and the newest key and value, which one block a KV head also writes to the cache. */
+/* The query, and the newest key and value, which one block a KV head also writes to the cache; zeros
+ * behind each. */
 STREAM_INLINE void take_newest(const SHARED struct gpu_stream_args *a, const SHARED float *angles,
                                const struct head_part *h, uint32_t turn) {
     const uint32_t d = thread_index();
-    if (d >= d_stride()) {
+    if (d >= 8 * lanes()) {
         return;
     }
-    const uint32_t group = n_heads() / n_kv_heads();
-    const GLOBAL uint64_t *keys = a->qkv + (uint64_t)(n_heads() + h->head / group) * d_head();
+    float query = 0.0f;
     half key = (half)0.0f;
     half value = (half)0.0f;
     if (d < d_head()) {
+        const GLOBAL uint64_t *queries = a->qkv + h->head * d_head();
+        const GLOBAL uint64_t *keys = a->qkv + (n_heads() + h->head / heads_a_key()) * d_head();
         const uint32_t half_width = d_head() / 2;
         const uint32_t other = d >= half_width ? d - half_width : d + half_width;
-        const GLOBAL uint64_t *const from[5] = {
-            a->qkv + (uint64_t)h->head * d_head() + d, a->qkv + (uint64_t)h->head * d_head() + other,
-            keys + d, keys + other, keys + (uint64_t)n_kv_heads() * d_head() + d};
+        const GLOBAL uint64_t *const from[5] = {queries + d, queries + other, keys + d, keys + other,
+                                                keys + n_kv_heads() * d_head() + d};
         float heard[5];
         bool all = false;
         for (uint32_t turns = 0; !all; wait_on(&turns)) {
@@ -133,63 +144,61 @@ STREAM_INLINE void take_newest(const SHARED struct gpu_stream_args *a, const SHA
                 all = all && word[1] == turn;
             }
         }
-        h->query[d] = turned(heard[0], heard[1], angles, d) * a->scale;
+        query = turned(heard[0], heard[1], angles, d) * a->scale;
         key = (half)turned(heard[2], heard[3], angles, d);
         value = (half)heard[4];
     }
+    h->query[d] = query;
     h->key[d] = key;
     h->value[d] = value;
-    if (h->last == h->n && h->head % group == 0) {
+    if (h->last == h->n && h->head % heads_a_key() == 0 && d < d_stride()) {
         const uint64_t at = h->cache + (uint64_t)(h->n - 1) * d_stride() + d;
         a->k_cache[at] = key;
         a->v_cache[at] = value;
     }
 }
 
-/* Keys and values of some positions a group of lanes, from `base` on. */
+/* Keys and values of some positions a group of lanes, taken from the last position down: of group g
+ * the positions last - 1 - g - k n_groups. */
 struct positions {
     vec4 k[ROUND], v[ROUND];
 };
 
-/* Asked for long before they are used. The newest is not there yet. */
-STREAM_INLINE struct positions ask_positions(const SHARED struct gpu_stream_args *a,
-                                             const struct head_part *h, uint32_t base) {
-    const uint32_t sub = thread_index() % lanes();
-    const uint32_t group = thread_index() / lanes();
-    const uint32_t n_groups = STREAM_BLOCK / lanes();
-    const bool used = sub * 8 < d_stride() && base < h->last;
-    const GLOBAL vec4 *keys = (const GLOBAL vec4 *)(a->k_cache + h->cache);
-    const GLOBAL vec4 *values = (const GLOBAL vec4 *)(a->v_cache + h->cache);
-    const vec4 none = {0, 0, 0, 0};
-    struct positions p;
-    UNROLL
-    for (uint32_t j = 0; j < ROUND; j++) {
-        const uint32_t position = base + j * n_groups + group;
-        const uint64_t at = (uint64_t)position * (d_stride() / 8) + sub;
-        const bool there = used && position < h->last && position + 1 < h->n;
-        p.k[j] = there ? keys[at] : none;
-        p.v[j] = there ? values[at] : none;
-    }
-    return p;
+STREAM_INLINE uint32_t n_groups(void) {
+    return STREAM_BLOCK / lanes();
 }
 
-STREAM_INLINE void use_positions(const struct head_part *h, uint32_t base, const float q[8],
-                                 struct positions p, struct seen *s) {
+/* Those from `base` down, which is the group's own. The newest is not in the cache: it is put there
+ * afterwards. What is not of the part keeps some other position's values, which are numbers. */
+STREAM_INLINE void ask_positions(const SHARED struct gpu_stream_args *a, const struct head_part *h,
+                                 int32_t base, struct positions *p) {
     const uint32_t sub = thread_index() % lanes();
-    const uint32_t group = thread_index() / lanes();
-    const uint32_t n_groups = STREAM_BLOCK / lanes();
+    const bool there =
+        h->n > 1 && (d_stride() == 8 * lanes() || sub * 8 < d_stride()); /* none, or no such lane */
+    const int32_t top = (int32_t)h->n - 2; /* in the cache */
+    const GLOBAL vec4 *keys = (const GLOBAL vec4 *)(a->k_cache + h->cache) + sub;
+    const GLOBAL vec4 *values = (const GLOBAL vec4 *)(a->v_cache + h->cache) + sub;
+    const vec4 none = {0, 0, 0, 0};
+    UNROLL
+    for (uint32_t j = 0; j < ROUND; j++) {
+        const int32_t wanted = base - (int32_t)(j * n_groups());
+        const int32_t position = wanted < 0 ? 0 : wanted > top ? top : wanted;
+        const uint32_t at = (uint32_t)position * (d_stride() / 8);
+        p->k[j] = there ? keys[at] : none;
+        p->v[j] = there ? values[at] : none;
+    }
+}
+
+STREAM_INLINE void use_positions(const struct head_part *h, int32_t base, const float q[8],
+                                 const struct positions *p, struct seen *s) {
     float score[ROUND];
     UNROLL
     for (uint32_t j = 0; j < ROUND; j++) {
-        if (base + j * n_groups + group + 1 == h->n && sub * 8 < d_stride()) {
-            p.k[j] = ((const SHARED vec4 *)h->key)[sub];
-            p.v[j] = ((const SHARED vec4 *)h->value)[sub];
-        }
         score[j] = 0.0f;
         UNROLL
         for (int i = 0; i < 4; i++) {
-            score[j] = fma_f32(q[2 * i], half_low(p.k[j][i]), score[j]);
-            score[j] = fma_f32(q[2 * i + 1], half_high(p.k[j][i]), score[j]);
+            score[j] = fma_f32(q[2 * i], half_low(p->k[j][i]), score[j]);
+            score[j] = fma_f32(q[2 * i + 1], half_high(p->k[j][i]), score[j]);
         }
     }
     for (uint32_t mask = lanes() / 2; mask > 0; mask >>= 1) {
@@ -200,25 +209,38 @@ STREAM_INLINE void use_positions(const struct head_part *h, uint32_t base, const
     }
     UNROLL
     for (uint32_t j = 0; j < ROUND; j++) {
-        const bool there = base + j * n_groups + group < h->last;
-        score[j] = there ? score[j] : -__builtin_inff();
+        const bool of_part = base - (int32_t)(j * n_groups()) >= (int32_t)h->first;
+        score[j] = of_part ? score[j] : -__builtin_inff();
     }
-    add_positions(s, score, p.v);
+    add_positions(s, score, p->v);
 }
 
-/* All positions of a part; the first of them are asked for already. */
+/* All positions of a part; the first of them are asked for already, and the newest is known now. */
 STREAM_INLINE struct seen read_positions(const SHARED struct gpu_stream_args *a,
-                                         const struct head_part *h, struct positions first) {
+                                         const struct head_part *h, struct positions *p) {
     const uint32_t sub = thread_index() % lanes();
-    const uint32_t n_groups = STREAM_BLOCK / lanes();
+    const uint32_t group = thread_index() / lanes();
     struct seen s = {LOWEST, 0.0f, {0.0f}};
     float q[8];
     UNROLL
-    for (uint32_t k = 0; k < 8; k++) {
-        q[k] = sub * 8 + k < d_head() ? h->query[sub * 8 + k] : 0.0f;
+    for (uint32_t k = 0; k < 2; k++) {
+        const vec4 v = ((const SHARED vec4 *)h->query)[2 * sub + k];
+        UNROLL
+        for (uint32_t i = 0; i < 4; i++) {
+            q[4 * k + i] = float_of(v[i]);
+        }
     }
-    for (uint32_t base = h->first; base < h->last; base += ROUND * n_groups) {
-        use_positions(h, base, q, base == h->first ? first : ask_positions(a, h, base), &s);
+    if (h->last == h->n && group == 0) {
+        p->k[0] = ((const SHARED vec4 *)h->key)[sub];
+        p->v[0] = ((const SHARED vec4 *)h->value)[sub];
+    }
+    const int32_t own = (int32_t)(h->last - 1 - group);
+    const int32_t n = (int32_t)(h->last - h->first);
+    const int32_t round = (int32_t)(ROUND * n_groups());
+    use_positions(h, own, q, p, &s);
+    for (int32_t done = round; done < n; done += round) { /* the same for the whole block */
+        ask_positions(a, h, own - done, p);
+        use_positions(h, own - done, q, p, &s);
     }
     return s;
 }
@@ -283,21 +305,17 @@ STREAM_INLINE void join_warps(const SHARED struct gpu_stream_args *a, const stru
     }
 }
 
-STREAM_INLINE uint32_t head_parts(const SHARED struct gpu_stream_args *a) {
-    return n_heads() * used_splits(a->position + 1);
-}
-
-/* The block's heads, or parts of heads; the first positions of the first are asked for already. */
+/* The block's heads, or parts of heads. */
 STREAM_INLINE void attend(const SHARED struct gpu_stream_args *a, uint32_t layer, struct places p,
-                          struct positions first, uint32_t turn) {
-    for (uint32_t item = block_index(); item < head_parts(a); item += grid_size()) {
+                          uint32_t turn) {
+    const uint32_t n_items = n_heads() * used_splits(a->position + 1);
+    for (uint32_t item = block_index(); item < n_items; item += grid_size()) {
         const struct head_part h = part_of(a, layer, item, p.input);
-        if (item != block_index()) {
-            first = ask_positions(a, &h, h.first);
-        }
+        struct positions first;
+        ask_positions(a, &h, (int32_t)(h.last - 1 - thread_index() / lanes()), &first);
         take_newest(a, p.angles, &h, turn);
         block_barrier();
-        struct seen s = read_positions(a, &h, first);
+        struct seen s = read_positions(a, &h, &first);
         join_groups(&s, lanes());
         const float max = store_seen(s, &h);
         block_barrier();

@@ -133,10 +133,11 @@ STREAM_INLINE float div_fast(float a, float b) {
     return __nvvm_div_approx_f(a, b);
 }
 
-/* The value, which the compiler then cannot put into instructions as a constant. */
-STREAM_INLINE uint32_t opaque(uint32_t value) {
-    __asm__ volatile("" : "+r"(value));
-    return value;
+/* (a & b) | c, one instruction where c is not a constant. */
+STREAM_INLINE uint32_t and_or(uint32_t a, uint32_t b, uint32_t c) {
+    uint32_t out;
+    __asm__("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(out) : "r"(a), "r"(b), "r"(c));
+    return out;
 }
 
 STREAM_INLINE void prefetch_second_cache(const GLOBAL void *p) {
@@ -167,8 +168,8 @@ static inline float rsqrt_fast(float x) {
 static inline float div_fast(float a, float b) {
     return a / b;
 }
-static inline uint32_t opaque(uint32_t value) {
-    return value;
+static inline uint32_t and_or(uint32_t a, uint32_t b, uint32_t c) {
+    return (a & b) | c;
 }
 static inline void prefetch_second_cache(const void *p) {
     (void)p;

@@ -204,10 +204,10 @@ STREAM_INLINE void widen_nibbles(uint32_t w, uint32_t fixed, uint32_t out[4]) {
         return;
     }
     const uint32_t v = w >> 8;
-    out[0] = half2_sub((w & 0x000f000fu) | fixed, 0x64086408u);              /* 1032 */
-    out[1] = half2_fma((w & 0x00f000f0u) | fixed, 0x2c002c00u, 0xd480d480u); /* / 16 - 72 */
-    out[2] = half2_sub((v & 0x000f000fu) | fixed, 0x64086408u);
-    out[3] = half2_fma((v & 0x00f000f0u) | fixed, 0x2c002c00u, 0xd480d480u);
+    out[0] = half2_sub(and_or(w, 0x000f000fu, fixed), 0x64086408u);              /* 1032 */
+    out[1] = half2_fma(and_or(w, 0x00f000f0u, fixed), 0x2c002c00u, 0xd480d480u); /* / 16 - 72 */
+    out[2] = half2_sub(and_or(v, 0x000f000fu, fixed), 0x64086408u);
+    out[3] = half2_fma(and_or(v, 0x00f000f0u, fixed), 0x2c002c00u, 0xd480d480u);
 }
 
 /* Likewise of eight codes of eight bits: integers, or E4M3 by shifting its seven bits under FP16's
@@ -284,12 +284,6 @@ STREAM_INLINE void add_wide(struct sums *s, const SHARED char *codes, const SHAR
     const uint32_t first[4] = {a[0], a[1], a[2], a[3]};
     const uint32_t second[4] = {b[0], b[1], b[2], b[3]};
     add_eight(s->c, s->more, first, second, x);
-}
-
-/* What stays the same in all products, kept in a register by the compiler's not knowing it: the
- * lane's column of the table, or FP16's exponent bits. */
-STREAM_INLINE uint32_t fixed_word(void) {
-    return opaque(is_nf4() ? thread_index() % WARP * 4 : 0x64006400u);
 }
 
 #endif

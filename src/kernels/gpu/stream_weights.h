@@ -101,6 +101,7 @@ STREAM_INLINE struct places find_places(const struct gpu_stream_args *from) {
         *args = *from;
         args->position = position;
         args->token = from->state->token;
+        args->exponents = 0x64006400u;
         args->first_turn = *from->turn * 2 * from->n_layers + 1;
     }
     return p;
@@ -305,7 +306,7 @@ STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot,
     struct part_of_phase part = part_of_worker(p.shares[i], warp_of_block());
     const uint32_t n_groups = p.shares[i].n_groups;
     const uint32_t n_steps = (p.phases[i].stride + step_cols() - 1) / step_cols();
-    const uint32_t fixed = fixed_word();
+    const uint32_t fixed = is_nf4() ? thread_index() % WARP * 4 : p.args->exponents;
     const float unit = p.scratch[SCRATCH_ABSMAX] * (1.0f / (127.0f * 1024.0f));
     SHARED float *segment = p.segments + 2 * (part.pair + warp_of_block());
     const SHARED char *ring = p.ring + warp_of_block() * n_slots() * slot_bytes();
