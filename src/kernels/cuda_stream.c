@@ -179,6 +179,7 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
             shape->n_layers > 1 ? (model->layers[1].k_cache - model->layers[0].k_cache) / 2 : 0,
         .n_layers = shape->n_layers,
         .d_model = shape->d_model,
+        .d_ff = shape->d_ff,
         .embedding_stride = memory->embedding.stride,
         .n_heads = shape->n_heads,
         .n_kv_heads = shape->n_kv_heads,
@@ -200,16 +201,38 @@ static uint32_t table_bytes(uint32_t format) {
                                         : 0u;
 }
 
+/* Steps that the busiest warp takes of a layer, in groups of so many. */
+static uint32_t busiest(const cuda_model *model, uint32_t format, uint32_t group_steps) {
+    const cuda_layer *layer = &model->layers[0];
+    const cuda_matrix *const all[] = {&layer->qkv, &layer->o, &layer->gate_up, &layer->down};
+    const uint32_t n_sm = model->device->n_sm;
+    const uint32_t cols = group_steps * stream_step_cols(format);
+    uint32_t steps = 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const uint32_t pairs = ((all[i]->n_rows + 1) / 2 + n_sm - 1) / n_sm;
+        const uint32_t groups = pairs * ((all[i]->stride + cols - 1) / cols);
+        steps += (groups + STREAM_WORKERS_MAX - 1) / STREAM_WORKERS_MAX * group_steps;
+    }
+    return steps;
+}
+
+/* Larger groups cost less to ask for; smaller ones share the work of small matrices more evenly. */
+static uint32_t choose_group(const cuda_model *model, uint32_t format) {
+    if (stream_is_wide(format)) {
+        return 2;
+    }
+    return 10 * busiest(model, format, 2) < 9 * busiest(model, format, 4) ? 2 : 4;
+}
+
 /* As many slots a warp as the card's shared memory allows, and then as many warps. False: not even
  * the fewest. */
 static bool fit(struct gpu_stream_args *args, uint32_t have) {
-    const uint32_t slot =
-        args->format <= STREAM_BF16 ? STREAM_WIDE_SLOT_BYTES : STREAM_NARROW_SLOT_BYTES;
+    const uint32_t slot = stream_slot_bytes(args->format, args->group_steps);
+    const uint32_t most = min_u32(STREAM_SLOTS_MAX, STREAM_RING_BYTES / slot);
     const uint32_t fixed = table_bytes(args->format) +
                            stream_input_offset(args->n_phases, args->n_segments) +
                            args->input_bytes;
     for (uint32_t workers = STREAM_WORKERS_MAX; workers > 2; workers--) {
-        const uint32_t most = args->format <= STREAM_BF16 ? STREAM_SLOTS_MAX : STREAM_SLOTS_MAX - 1;
         for (uint32_t slots = most; slots >= STREAM_SLOTS_MIN; slots--) {
             if (fixed + workers * slots * slot <= have) {
                 args->n_workers = workers;
@@ -230,6 +253,7 @@ static eco_status some_phases(const cuda_model *model, uint32_t first, uint32_t 
     out->phases = model->memory.phases + first * sizeof(struct gpu_phase);
     out->n_phases = n;
     out->format = (uint32_t)stream_format(format);
+    out->group_steps = choose_group(model, out->format);
     out->input_bytes =
         max_u32(stream_input_bytes(out->format, out->input_cols), (uint32_t)STREAM_ATTENTION_BYTES);
     if (fit(out, have) && (out->format != STREAM_NF4 || out->n_workers == STREAM_WORKERS_MAX)) {

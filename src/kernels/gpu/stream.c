@@ -171,7 +171,12 @@ STREAM_INLINE void input_normed(const SHARED struct gpu_stream_args *a,
     }
 }
 
-enum { HALF_PARTS = 3 };
+enum { HALF_PARTS = 5 };
+/* Whether any input has so many: known when the text is compiled. */
+STREAM_INLINE bool told_used(uint32_t i) {
+    const uint32_t most = d_ff() > n_heads() * d_head() ? d_ff() : n_heads() * d_head();
+    return i * 4 * STREAM_BLOCK < stream_padded_cols(most);
+}
 
 /* What other blocks told in FP16, once it is of `turn`, into shared memory; zeros behind it. */
 STREAM_INLINE void input_told(const GLOBAL uint32_t *from, uint32_t cols, uint32_t turn,
@@ -184,7 +189,7 @@ STREAM_INLINE void input_told(const GLOBAL uint32_t *from, uint32_t cols, uint32
         for (uint32_t turns = 0; !all; wait_on(&turns)) {
             all = true;
             UNROLL
-            for (uint32_t i = 0; i < HALF_PARTS; i++) {
+            for (uint32_t i = 0; i < HALF_PARTS && told_used(i); i++) {
                 const uint32_t e = first + i * 4 * STREAM_BLOCK;
                 words[i] = e < cols ? hear_halves(from + e) : words[i];
                 UNROLL
@@ -194,7 +199,7 @@ STREAM_INLINE void input_told(const GLOBAL uint32_t *from, uint32_t cols, uint32
             }
         }
         UNROLL
-        for (uint32_t i = 0; i < HALF_PARTS; i++) {
+        for (uint32_t i = 0; i < HALF_PARTS && told_used(i); i++) {
             const uint32_t e = first + i * 4 * STREAM_BLOCK;
             float value[4];
             UNROLL

@@ -7,6 +7,7 @@
 #define ECOCOMPUTE_KERNELS_GPU_STREAM_ARGS_H
 
 #include "args.h"
+#include <stdbool.h>
 
 enum {
     STREAM_WARPS = 16, /* of a block, that multiply and do all else */
@@ -16,9 +17,8 @@ enum {
     STREAM_COLS_MAX = 8192,   /* of the residual stream: its normalisation is held in registers */
     STREAM_GROUP_COLS = 1024, /* inputs are padded with zeros to a multiple of this */
     STREAM_SLOTS_MIN = 2,     /* of a warp's ring: in flight, but for one */
-    STREAM_SLOTS_MAX = 5,
-    STREAM_WIDE_SLOT_BYTES = 2048,
-    STREAM_NARROW_SLOT_BYTES = 2048 + 256,
+    STREAM_SLOTS_MAX = 8,
+    STREAM_RING_BYTES = 10240, /* of a warp, at most: more are only queued */
     STREAM_ARGS_BYTES = 256,
     STREAM_SCRATCH_BYTES = 256,
     STREAM_SMALL_TABLE_BYTES = 16 * 32 * 4, /* NF4_SMALL: a value, twice, a nibble; a copy a lane */
@@ -61,6 +61,21 @@ static inline uint32_t stream_input_bytes(uint32_t format, uint32_t cols) {
     return format == STREAM_INT8 ? 3 * cols + cols / 4 : 2 * cols;
 }
 
+static inline bool stream_is_wide(uint32_t format) {
+    return format <= STREAM_BF16;
+}
+/* Columns and bytes of one row that a warp multiplies at a step. */
+static inline uint32_t stream_step_cols(uint32_t format) {
+    return format >= STREAM_NF4 ? 512 : 256;
+}
+static inline uint32_t stream_step_bytes(uint32_t format) {
+    return stream_is_wide(format) ? 512 : 256;
+}
+/* A slot of a ring: codes of two rows; then, of narrow formats, room for the scales of their blocks. */
+static inline uint32_t stream_slot_bytes(uint32_t format, uint32_t steps) {
+    return 2 * steps * (stream_step_bytes(format) + (stream_is_wide(format) ? 0 : 32));
+}
+
 /* What a phase does with the sums of a row pair. */
 enum gpu_phase_kind {
     PHASE_QKV = 0,      /* norm in front; + bias → qkv; attention follows */
@@ -100,8 +115,9 @@ struct gpu_stream_args {
     uint64_t cache_stride; /* halves from one layer's cache to the next */
     uint32_t format;              /* enum gpu_stream_format of all phases */
     uint32_t n_slots, n_workers; /* of a warp's ring; warps that multiply */
+    uint32_t group_steps;        /* of a row pair that fill a slot */
     uint32_t shared_bytes; /* of a block, for the launch */
-    uint32_t n_layers, n_phases, d_model, embedding_stride, n_heads, n_kv_heads, d_head, d_stride, capacity;
+    uint32_t n_layers, n_phases, d_model, d_ff, embedding_stride, n_heads, n_kv_heads, d_head, d_stride, capacity;
     uint32_t n_splits;        /* of the cache, at most; few positions use fewer */
     uint32_t lanes;           /* that share a position: a power of two, 8 lanes >= d_stride */
     uint32_t input_cols;      /* the widest input, padded as stream_padded_cols says */
@@ -125,6 +141,8 @@ struct gpu_stream_args {
     X(n_heads, n_heads, "0x0ec0f007")        \
     X(n_kv_heads, n_kv_heads, "0x0ec0f008")  \
     X(lanes, lanes, "0x0ec0f009")            \
-    X(n_splits_max, n_splits, "0x0ec0f00a")
+    X(n_splits_max, n_splits, "0x0ec0f00a")  \
+    X(group_steps, group_steps, "0x0ec0f00b") \
+    X(d_ff, d_ff, "0x0ec0f00c")
 
 #endif

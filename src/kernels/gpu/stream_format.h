@@ -39,7 +39,7 @@ STREAM_INLINE float sum_of_warps(const SHARED float *of) {
 /* MARK: - What a format is made of */
 
 STREAM_INLINE bool is_wide(void) {
-    return stream_format() == STREAM_FP16 || stream_format() == STREAM_BF16;
+    return stream_is_wide(stream_format());
 }
 STREAM_INLINE bool is_nf4(void) {
     return stream_format() == STREAM_NF4 || stream_format() == STREAM_NF4_SMALL;
@@ -50,12 +50,18 @@ STREAM_INLINE bool is_nibble(void) {
 STREAM_INLINE uint32_t code_bits(void) {
     return is_wide() ? 16 : is_nibble() ? 4 : 8;
 }
-/* Columns a warp takes at a step, and bytes of a row. */
 STREAM_INLINE uint32_t step_cols(void) {
-    return is_nibble() ? 512 : 256;
+    return stream_step_cols(stream_format());
 }
 STREAM_INLINE uint32_t step_bytes(void) {
-    return is_wide() ? 512 : 256;
+    return stream_step_bytes(stream_format());
+}
+/* Where a slot's second row begins, and, behind both rows, its scales. */
+STREAM_INLINE uint32_t slot_row_bytes(void) {
+    return group_steps() * step_bytes();
+}
+STREAM_INLINE uint32_t slot_row_scales(void) {
+    return group_steps() * 32;
 }
 /* Bytes of the scales of a step's blocks; 0: one scale a row, or none. */
 STREAM_INLINE uint32_t scale_step_bytes(void) {
@@ -70,8 +76,6 @@ STREAM_INLINE float lane_scale(const SHARED char *scales, uint32_t part) {
     return is_nf4() ? ((const SHARED float *)scales)[block / 2]
                     : (float)((const SHARED half *)scales)[block];
 }
-/* A slot of a ring: codes of two rows; then the scales of the blocks of each. */
-enum { SLOT_ROW_BYTES = 1024, SLOT_ROW_SCALES = 128 };
 STREAM_INLINE bool has_block_scale(void) {
     return scale_step_bytes() != 0;
 }
@@ -231,7 +235,7 @@ STREAM_INLINE void widen_bytes(vec2 w, uint32_t out[4]) {
 STREAM_INLINE void add_scaled(struct sums *s, const float block[4], const SHARED char *scales,
                               uint32_t part) {
     const float first = lane_scale(scales, part);
-    const float second = lane_scale(scales + SLOT_ROW_SCALES, part);
+    const float second = lane_scale(scales + slot_row_scales(), part);
     s->c[0] = fma_f32(block[0], first, s->c[0]);
     s->c[1] = fma_f32(block[1], first, s->c[1]);
     s->c[2] = fma_f32(block[2], second, s->c[2]);
@@ -247,7 +251,7 @@ STREAM_INLINE void add_nibbles(struct sums *s, const SHARED char *codes, const S
         const SHARED char *at = codes + (part * WARP + lane) * 4;
         uint32_t first[4], second[4];
         widen_nibbles(*(const SHARED uint32_t *)at, fixed, first);
-        widen_nibbles(*(const SHARED uint32_t *)(at + SLOT_ROW_BYTES), fixed, second);
+        widen_nibbles(*(const SHARED uint32_t *)(at + slot_row_bytes()), fixed, second);
         float block[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         add_eight(block, block, first, second, input[part * WARP + lane]);
         add_scaled(s, block, scales, part);
@@ -260,7 +264,7 @@ STREAM_INLINE void add_bytes(struct sums *s, const SHARED char *codes, const SHA
     const uint32_t lane = thread_index() % WARP;
     uint32_t first[4], second[4];
     widen_bytes(*(const SHARED vec2 *)(codes + lane * 8), first);
-    widen_bytes(*(const SHARED vec2 *)(codes + SLOT_ROW_BYTES + lane * 8), second);
+    widen_bytes(*(const SHARED vec2 *)(codes + slot_row_bytes() + lane * 8), second);
     if (!has_block_scale()) {
         add_eight(s->c, s->more, first, second, input[lane]);
         return;
@@ -275,7 +279,7 @@ STREAM_INLINE void add_wide(struct sums *s, const SHARED char *codes, const SHAR
     const uint32_t lane = thread_index() % WARP;
     const vec4 x = input[lane];
     const vec4 a = ((const SHARED vec4 *)codes)[lane];
-    const vec4 b = ((const SHARED vec4 *)(codes + SLOT_ROW_BYTES))[lane];
+    const vec4 b = ((const SHARED vec4 *)(codes + slot_row_bytes()))[lane];
     if (stream_format() == STREAM_BF16) {
         s->c[0] = dot8_bf16(a, x, s->c[0]);
         s->c[2] = dot8_bf16(b, x, s->c[2]);

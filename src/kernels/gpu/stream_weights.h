@@ -9,7 +9,7 @@
 
 #include "stream_format.h"
 
-/* A block's row pairs of a phase. A pair is taken in groups of two steps (16 bits) or four. */
+/* A block's row pairs of a phase. A pair is taken in groups of group_steps(). */
 struct share {
     uint32_t first_pair, n_pairs;
     uint32_t n_groups; /* of a pair */
@@ -30,11 +30,8 @@ struct places {
     SHARED char *ring;                 /* [n_workers()][n_slots()][slot_bytes()] */
 };
 
-STREAM_INLINE uint32_t group_steps(void) {
-    return is_wide() ? 2 : 4;
-}
 STREAM_INLINE uint32_t slot_bytes(void) {
-    return is_wide() ? STREAM_WIDE_SLOT_BYTES : STREAM_NARROW_SLOT_BYTES;
+    return stream_slot_bytes(stream_format(), group_steps());
 }
 
 STREAM_INLINE uint32_t warp_of_block(void) {
@@ -131,32 +128,41 @@ STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i, u
     r->scale_row_bytes = phase->n_blocks * (is_nf4() ? 4 : 2);
     r->rows_left = phase->rows - row;
     r->at = (const GLOBAL char *)phase->weights + (uint64_t)row * r->row_bytes +
-            r->group * SLOT_ROW_BYTES;
+            r->group * slot_row_bytes();
     r->scale = (const GLOBAL char *)phase->scales + (uint64_t)row * r->scale_row_bytes +
-               r->group * 4 * scale_step_bytes();
+               r->group * group_steps() * scale_step_bytes();
 }
 
 /* The lanes copy what lies in a row, zeros where it has ended. */
 STREAM_INLINE void copy_codes(const struct reader *r, SHARED char *slot) {
-    const uint32_t lane = thread_index() % WARP;
+    enum { AT_ONCE = 16 * WARP, MOST = 1024 };
     UNROLL
-    for (uint32_t i = 0; i < 4; i++) {
-        const uint32_t row = i / 2;
-        const uint32_t offset = i % 2 * 16 * WARP + lane * 16;
-        const bool there = r->group * SLOT_ROW_BYTES + offset < r->row_bytes && row < r->rows_left;
-        copy_async(slot + row * SLOT_ROW_BYTES + offset,
-                   r->at + (there ? row * r->row_bytes + offset : 0), there);
+    for (uint32_t row = 0; row < 2; row++) {
+        UNROLL
+        for (uint32_t first = 0; first < MOST; first += AT_ONCE) {
+            const uint32_t offset = first + thread_index() % WARP * 16;
+            const bool there =
+                r->group * slot_row_bytes() + offset < r->row_bytes && row < r->rows_left;
+            if (first < slot_row_bytes()) {
+                copy_async(slot + row * slot_row_bytes() + offset,
+                           r->at + (there ? row * r->row_bytes + offset : 0), there);
+            }
+        }
     }
 }
 
 STREAM_INLINE void copy_scales(const struct reader *r, SHARED char *slot) {
-    const uint32_t lane = thread_index() % WARP;
+    const uint32_t at = thread_index() % WARP * 4;
+    const uint32_t group_bytes = group_steps() * scale_step_bytes();
+    if (at >= slot_row_scales()) {
+        return;
+    }
     UNROLL
     for (uint32_t row = 0; row < 2; row++) {
-        const bool there = r->group * 4 * scale_step_bytes() + lane * 4 < r->scale_row_bytes &&
-                           lane * 4 < 4 * scale_step_bytes() && row < r->rows_left;
-        copy_async_word(slot + 2 * SLOT_ROW_BYTES + row * SLOT_ROW_SCALES + lane * 4,
-                        r->scale + (there ? row * r->scale_row_bytes + lane * 4 : 0), there);
+        const bool there = r->group * group_bytes + at < r->scale_row_bytes && at < group_bytes &&
+                           row < r->rows_left;
+        copy_async_word(slot + 2 * slot_row_bytes() + row * slot_row_scales() + at,
+                        r->scale + (there ? row * r->scale_row_bytes + at : 0), there);
     }
 }
 
@@ -171,14 +177,14 @@ STREAM_INLINE bool reader_find(struct reader *r, struct places p, uint32_t worke
 STREAM_INLINE void reader_advance(struct reader *r) {
     r->left--;
     r->group++;
-    r->at += SLOT_ROW_BYTES;
-    r->scale += 4 * scale_step_bytes();
+    r->at += slot_row_bytes();
+    r->scale += group_steps() * scale_step_bytes();
     if (r->group == r->n_groups) { /* the next pair */
         r->group = 0;
         r->rows_left -= 2;
-        r->at += 2 * (int64_t)r->row_bytes - r->n_groups * (int64_t)SLOT_ROW_BYTES;
+        r->at += 2 * (int64_t)r->row_bytes - r->n_groups * (int64_t)slot_row_bytes();
         r->scale +=
-            2 * (int64_t)r->scale_row_bytes - r->n_groups * 4 * (int64_t)scale_step_bytes();
+            2 * (int64_t)r->scale_row_bytes - r->n_groups * (int64_t)(group_steps() * scale_step_bytes());
     }
 }
 
@@ -245,25 +251,29 @@ STREAM_INLINE void use_two(const SHARED char *codes, const SHARED vec4 *input, u
             add_wide(s, codes + i * step_bytes(), x);
         } else {
             add_bytes(s, codes + i * step_bytes(),
-                      codes + 2 * SLOT_ROW_BYTES + i * scale_step_bytes(), x);
+                      codes + 2 * slot_row_bytes() + i * scale_step_bytes(), x);
         }
     }
 }
 
-/* All of a group's `n` steps. In a loop where a step is long: what is not unrolled is fetched once. */
+/* All of a group's `n` steps, rounded up to an even number. In a loop where a step is long: what is not
+ * unrolled is fetched once. */
 STREAM_INLINE void use_group(const SHARED char *codes, const SHARED vec4 *input, uint32_t n,
                              uint32_t fixed, struct sums *s) {
+    const SHARED char *scales = codes + 2 * slot_row_bytes();
     if (is_nibble()) {
         NOT_UNROLLED
-        for (uint32_t i = 0; i < n; i++) {
-            add_nibbles(s, codes + i * step_bytes(),
-                        codes + 2 * SLOT_ROW_BYTES + i * scale_step_bytes(),
-                        input + i * (step_cols() / 8), fixed);
+        for (uint32_t i = 0; i < n; i += 2) {
+            UNROLL
+            for (uint32_t k = 0; k < 2; k++) {
+                add_nibbles(s, codes + (i + k) * step_bytes(), scales + (i + k) * scale_step_bytes(),
+                            input + (i + k) * (step_cols() / 8), fixed);
+            }
         }
         return;
     }
     use_two(codes, input, 0, s);
-    if (!is_wide() && n > 2) {
+    if (group_steps() > 2 && n > 2) {
         use_two(codes, input, 2, s);
     }
 }
@@ -288,7 +298,7 @@ STREAM_INLINE void use_two_int8(const SHARED char *slot, uint32_t k, uint32_t st
         const SHARED char *code = slot + i * step_bytes() + lane * 8;
         const vec2 x = *(const SHARED vec2 *)(input_codes(p) + col);
         const vec2 a = *(const SHARED vec2 *)code;
-        const vec2 b = *(const SHARED vec2 *)(code + SLOT_ROW_BYTES);
+        const vec2 b = *(const SHARED vec2 *)(code + slot_row_bytes());
         s->c[0] = fma_f32((float)dot_bytes(a[1], x[1], dot_bytes(a[0], x[0], 0)), unit, s->c[0]);
         s->c[2] = fma_f32((float)dot_bytes(b[1], x[1], dot_bytes(b[0], x[0], 0)), unit, s->c[2]);
         if (*(const SHARED uint16_t *)(input_flags(p) + col / 4) != 0) {
@@ -321,7 +331,7 @@ STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot,
         const uint32_t n = min_u32(group_steps(), n_steps - step);
         if (stream_format() == STREAM_INT8) {
             use_two_int8(codes, 0, step, p, unit, &s);
-            if (n > 2) {
+            if (group_steps() > 2 && n > 2) {
                 use_two_int8(codes, 2, step, p, unit, &s);
             }
         } else {
