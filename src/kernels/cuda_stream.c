@@ -201,34 +201,11 @@ static uint32_t table_bytes(uint32_t format) {
                                         : 0u;
 }
 
-/* Steps that the busiest warp takes of a layer, in groups of so many. */
-static uint32_t busiest(const cuda_model *model, uint32_t format, uint32_t group_steps) {
-    const cuda_layer *layer = &model->layers[0];
-    const cuda_matrix *const all[] = {&layer->qkv, &layer->o, &layer->gate_up, &layer->down};
-    const uint32_t n_sm = model->device->n_sm;
-    const uint32_t cols = group_steps * stream_step_cols(format);
-    uint32_t steps = 0;
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        const uint32_t pairs = ((all[i]->n_rows + 1) / 2 + n_sm - 1) / n_sm;
-        const uint32_t groups = pairs * ((all[i]->stride + cols - 1) / cols);
-        steps += (groups + STREAM_WORKERS_MAX - 1) / STREAM_WORKERS_MAX * group_steps;
-    }
-    return steps;
-}
-
-/* Larger groups cost less to ask for; smaller ones share the work of small matrices more evenly. */
-static uint32_t choose_group(const cuda_model *model, uint32_t format) {
-    if (stream_is_wide(format)) {
-        return 2;
-    }
-    return 10 * busiest(model, format, 2) < 9 * busiest(model, format, 4) ? 2 : 4;
-}
-
 /* As many slots a warp as the card's shared memory allows, and then as many warps. False: not even
  * the fewest. */
 static bool fit(struct gpu_stream_args *args, uint32_t have) {
-    const uint32_t slot = stream_slot_bytes(args->format, args->group_steps);
-    const uint32_t most = min_u32(STREAM_SLOTS_MAX, STREAM_RING_BYTES / slot);
+    const uint32_t slot = stream_slot_bytes(args->format);
+    const uint32_t most = stream_is_wide(args->format) ? STREAM_SLOTS_MAX : STREAM_SLOTS_MAX - 1;
     const uint32_t fixed = table_bytes(args->format) +
                            stream_input_offset(args->n_phases, args->n_segments) +
                            args->input_bytes;
@@ -253,7 +230,6 @@ static eco_status some_phases(const cuda_model *model, uint32_t first, uint32_t 
     out->phases = model->memory.phases + first * sizeof(struct gpu_phase);
     out->n_phases = n;
     out->format = (uint32_t)stream_format(format);
-    out->group_steps = choose_group(model, out->format);
     out->input_bytes =
         max_u32(stream_input_bytes(out->format, out->input_cols), (uint32_t)STREAM_ATTENTION_BYTES);
     if (fit(out, have) && (out->format != STREAM_NF4 || out->n_workers == STREAM_WORKERS_MAX)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * device_kernels [tiny | cut | speed [FORMATS] | all]: the CUDA backend against the CPU backend, on the GPU
+ * device_kernels [tiny | cut | speed [FORMATS [MODELS]] | all]: the CUDA backend against the CPU backend, on the GPU
  * that CUDA shows first. Logits after several numbers of tokens, for tiny odd shapes of each family
  * and for two-layer cuts of the models of the table at their true widths, FP16 and NF4; then each
  * kind of work for a moment. Device memory is NaN before it is filled (cuda_fill.c), so an
@@ -320,7 +320,8 @@ int main(int argc, char **argv) {
         static const char *const names[] = {"Qwen2-0.5B", "TinyLlama-1.1B", "Qwen2-7B"};
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
             for (size_t f = 0; f < FORMATS; f++) {
-                if (argc > 2 && strstr(argv[2], eco_format_at(formats[f].format)->name) == NULL) {
+                if ((argc > 2 && strstr(argv[2], eco_format_at(formats[f].format)->name) == NULL) ||
+                    (argc > 3 && strstr(argv[3], names[i]) == NULL)) {
                     continue;
                 }
                 speed(names[i], formats[f].format, i == 2 ? 300 : 1500);

@@ -17,8 +17,7 @@ enum {
     STREAM_COLS_MAX = 8192,   /* of the residual stream: its normalisation is held in registers */
     STREAM_GROUP_COLS = 1024, /* inputs are padded with zeros to a multiple of this */
     STREAM_SLOTS_MIN = 2,     /* of a warp's ring: in flight, but for one */
-    STREAM_SLOTS_MAX = 8,
-    STREAM_RING_BYTES = 10240, /* of a warp, at most: more are only queued */
+    STREAM_SLOTS_MAX = 5,
     STREAM_ARGS_BYTES = 256,
     STREAM_SCRATCH_BYTES = 256,
     STREAM_SMALL_TABLE_BYTES = 16 * 32 * 4, /* NF4_SMALL: a value, twice, a nibble; a copy a lane */
@@ -71,9 +70,14 @@ static inline uint32_t stream_step_cols(uint32_t format) {
 static inline uint32_t stream_step_bytes(uint32_t format) {
     return stream_is_wide(format) ? 512 : 256;
 }
-/* A slot of a ring: codes of two rows; then, of narrow formats, room for the scales of their blocks. */
-static inline uint32_t stream_slot_bytes(uint32_t format, uint32_t steps) {
-    return 2 * steps * (stream_step_bytes(format) + (stream_is_wide(format) ? 0 : 32));
+/* Steps of a row pair that fill a slot of a ring. Asking costs as much for fewer. */
+static inline uint32_t stream_group_steps(uint32_t format) {
+    return stream_is_wide(format) ? 2 : 4;
+}
+/* A slot: codes of two rows; then, of narrow formats, room for the scales of their blocks. */
+static inline uint32_t stream_slot_bytes(uint32_t format) {
+    return 2 * stream_group_steps(format) *
+           (stream_step_bytes(format) + (stream_is_wide(format) ? 0 : 32));
 }
 
 /* What a phase does with the sums of a row pair. */
@@ -115,7 +119,6 @@ struct gpu_stream_args {
     uint64_t cache_stride; /* halves from one layer's cache to the next */
     uint32_t format;              /* enum gpu_stream_format of all phases */
     uint32_t n_slots, n_workers; /* of a warp's ring; warps that multiply */
-    uint32_t group_steps;        /* of a row pair that fill a slot */
     uint32_t shared_bytes; /* of a block, for the launch */
     uint32_t n_layers, n_phases, d_model, d_ff, embedding_stride, n_heads, n_kv_heads, d_head, d_stride, capacity;
     uint32_t n_splits;        /* of the cache, at most; few positions use fewer */
@@ -142,7 +145,6 @@ struct gpu_stream_args {
     X(n_kv_heads, n_kv_heads, "0x0ec0f008")  \
     X(lanes, lanes, "0x0ec0f009")            \
     X(n_splits_max, n_splits, "0x0ec0f00a")  \
-    X(group_steps, group_steps, "0x0ec0f00b") \
-    X(d_ff, d_ff, "0x0ec0f00c")
+    X(d_ff, d_ff, "0x0ec0f00b")
 
 #endif

@@ -56,6 +56,9 @@ STREAM_INLINE uint32_t step_cols(void) {
 STREAM_INLINE uint32_t step_bytes(void) {
     return stream_step_bytes(stream_format());
 }
+STREAM_INLINE uint32_t group_steps(void) {
+    return stream_group_steps(stream_format());
+}
 /* Where a slot's second row begins, and, behind both rows, its scales. */
 STREAM_INLINE uint32_t slot_row_bytes(void) {
     return group_steps() * step_bytes();

@@ -31,7 +31,7 @@ struct places {
 };
 
 STREAM_INLINE uint32_t slot_bytes(void) {
-    return stream_slot_bytes(stream_format(), group_steps());
+    return stream_slot_bytes(stream_format());
 }
 
 STREAM_INLINE uint32_t warp_of_block(void) {
@@ -111,6 +111,7 @@ struct reader {
     const GLOBAL char *at, *scale;
     uint32_t phase, group, n_groups, left;
     uint32_t row_bytes, scale_row_bytes;
+    int32_t to_next, scale_to_next; /* from the end of a row to the first of the next pair */
     uint32_t rows_left; /* from the pair's first row to the matrix's last */
     uint32_t slot;      /* of the ring, to be written next */
 };
@@ -127,26 +128,27 @@ STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i, u
     r->row_bytes = phase->stride / 8 * code_bits();
     r->scale_row_bytes = phase->n_blocks * (is_nf4() ? 4 : 2);
     r->rows_left = phase->rows - row;
+    r->to_next = (int32_t)(2 * r->row_bytes - r->n_groups * slot_row_bytes());
+    r->scale_to_next =
+        (int32_t)(2 * r->scale_row_bytes - r->n_groups * group_steps() * scale_step_bytes());
     r->at = (const GLOBAL char *)phase->weights + (uint64_t)row * r->row_bytes +
             r->group * slot_row_bytes();
     r->scale = (const GLOBAL char *)phase->scales + (uint64_t)row * r->scale_row_bytes +
                r->group * group_steps() * scale_step_bytes();
 }
 
-/* The lanes copy what lies in a row, zeros where it has ended. */
+/* The lanes copy what lies in a row, zeros where it has ended: nothing is read there. */
 STREAM_INLINE void copy_codes(const struct reader *r, SHARED char *slot) {
     enum { AT_ONCE = 16 * WARP, MOST = 1024 };
+    const uint32_t lane = thread_index() % WARP * 16;
+    const uint32_t left = r->row_bytes - r->group * slot_row_bytes();
     UNROLL
     for (uint32_t row = 0; row < 2; row++) {
+        const GLOBAL char *from = r->at + lane + (row == 0 ? 0 : r->row_bytes);
         UNROLL
         for (uint32_t first = 0; first < MOST; first += AT_ONCE) {
-            const uint32_t offset = first + thread_index() % WARP * 16;
-            const bool there =
-                r->group * slot_row_bytes() + offset < r->row_bytes && row < r->rows_left;
-            if (first < slot_row_bytes()) {
-                copy_async(slot + row * slot_row_bytes() + offset,
-                           r->at + (there ? row * r->row_bytes + offset : 0), there);
-            }
+            copy_async(slot + lane + row * slot_row_bytes() + first, from + first,
+                       lane + first < left && row < r->rows_left);
         }
     }
 }
@@ -154,16 +156,11 @@ STREAM_INLINE void copy_codes(const struct reader *r, SHARED char *slot) {
 STREAM_INLINE void copy_scales(const struct reader *r, SHARED char *slot) {
     const uint32_t at = thread_index() % WARP * 4;
     const uint32_t group_bytes = group_steps() * scale_step_bytes();
-    if (at >= slot_row_scales()) {
-        return;
-    }
-    UNROLL
-    for (uint32_t row = 0; row < 2; row++) {
-        const bool there = r->group * group_bytes + at < r->scale_row_bytes && at < group_bytes &&
-                           row < r->rows_left;
-        copy_async_word(slot + 2 * slot_row_bytes() + row * slot_row_scales() + at,
-                        r->scale + (there ? row * r->scale_row_bytes + at : 0), there);
-    }
+    const bool there = at < group_bytes && r->group * group_bytes + at < r->scale_row_bytes;
+    SHARED char *to = slot + 2 * slot_row_bytes() + at;
+    copy_async_word(to, r->scale + at, there && r->rows_left > 0);
+    copy_async_word(to + slot_row_scales(), r->scale + r->scale_row_bytes + at,
+                    there && r->rows_left > 1);
 }
 
 /* To the worker's next group, of this phase or one to come. False: there is none any more. */
@@ -182,9 +179,8 @@ STREAM_INLINE void reader_advance(struct reader *r) {
     if (r->group == r->n_groups) { /* the next pair */
         r->group = 0;
         r->rows_left -= 2;
-        r->at += 2 * (int64_t)r->row_bytes - r->n_groups * (int64_t)slot_row_bytes();
-        r->scale +=
-            2 * (int64_t)r->scale_row_bytes - r->n_groups * (int64_t)(group_steps() * scale_step_bytes());
+        r->at += r->to_next;
+        r->scale += r->scale_to_next;
     }
 }
 
@@ -256,19 +252,15 @@ STREAM_INLINE void use_two(const SHARED char *codes, const SHARED vec4 *input, u
     }
 }
 
-/* All of a group's `n` steps, rounded up to an even number. In a loop where a step is long: what is not
- * unrolled is fetched once. */
+/* All of a group's `n` steps. In a loop where a step is long: what is not unrolled is fetched once. */
 STREAM_INLINE void use_group(const SHARED char *codes, const SHARED vec4 *input, uint32_t n,
                              uint32_t fixed, struct sums *s) {
     const SHARED char *scales = codes + 2 * slot_row_bytes();
     if (is_nibble()) {
         NOT_UNROLLED
-        for (uint32_t i = 0; i < n; i += 2) {
-            UNROLL
-            for (uint32_t k = 0; k < 2; k++) {
-                add_nibbles(s, codes + (i + k) * step_bytes(), scales + (i + k) * scale_step_bytes(),
-                            input + (i + k) * (step_cols() / 8), fixed);
-            }
+        for (uint32_t i = 0; i < n; i++) {
+            add_nibbles(s, codes + i * step_bytes(), scales + i * scale_step_bytes(),
+                        input + i * (step_cols() / 8), fixed);
         }
         return;
     }
