@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One decoded token in one launch, batch 1: a block a multiprocessor that stays until the token is
- * done, with a barrier of the whole grid between phases. Ladder (docs/kernels.md has predictions and
- * outcomes):
+ * done. Ladder (docs/kernels.md has predictions and outcomes; times of TinyLlama-1.1B in FP16 and NF4, by loop):
  *   reference  src/kernels/cpu, the oracle
- *   v1         a kernel a phase, one warp a row: 43 % (1.1B) and 67 % (7B) of the read ceiling in
- *              FP16; every kernel begins with an empty memory pipe and ends with a draining one
- *   v2         this grid that stays, weights asked for ahead in registers: 48 % and 80 %. The
- *              compiler waits for both halves of such a double buffer at once
- *   v3         here. Weights depend on nothing, so each warp has a ring in shared memory that the
- *              next ones are copied into meanwhile, of the next phase too: the memory works while the
- *              grid meets. A block owns a contiguous range of row pairs, its warps contiguous parts
- *              of that, whatever the row length. Sums of parts are added in a fixed order: two runs
- *              are equal to the bit.
+ *   v1         a kernel a phase, one warp a row: 1054, 1065 us. Every kernel begins with an empty memory
+ *              pipe and ends with a draining one
+ *   v2         a grid that stays, weights asked for ahead in registers: 913, 683. The compiler waits for
+ *              both halves of such a double buffer at once
+ *   v3         each warp has a ring in shared memory that the next weights are copied into meanwhile, of
+ *              the next phase too: 768, 561 (828, 630 on a slower card)
+ *   v4         here: 710, 541 on a card between those two. Products on tensor cores; blocks tell one another words with
+ *              their turn instead of meeting; the text is specialised for the shape, since what a phase
+ *              costs is mostly the fetching of its instructions.
+ * A block owns a contiguous range of row pairs, its warps contiguous parts of that, whatever the row
+ * length. Sums of parts are added in a fixed order: two runs are equal to the bit.
  */
 #include "choice.h"
 #include "stream_attention.h"
