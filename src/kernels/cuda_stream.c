@@ -67,7 +67,8 @@ static eco_status compile(cuda_model *model, const struct gpu_stream_args *args,
     }
     memcpy(text, ecoi_ptx_stream, n + 1);
     bool whole = specialise(text, "0x0ec0f003", args->n_slots - 2);
-#define SPECIALISE(function, argument, mark) whole = whole && specialise(text, mark, args->argument);
+#define SPECIALISE(function, argument, mark) \
+    whole = whole && specialise(text, mark, args->argument);
     STREAM_CONSTANTS(SPECIALISE)
 #undef SPECIALISE
     const eco_status status =

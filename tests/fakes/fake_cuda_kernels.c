@@ -89,7 +89,8 @@ static struct {
     uint32_t grid_x, block_x, block_y, n_threads, shared_bytes;
     uint32_t n_together; /* blocks that run at once, from block_x on */
     uint32_t current;
-    uint64_t n_moves; /* arrivals, words told and ends: none in many rounds means that nobody can go on */
+    uint64_t
+        n_moves; /* arrivals, words told and ends: none in many rounds means that nobody can go on */
     place scheduler;
     struct fiber fibers[FIBERS_MAX];
     struct meeting blocks[BLOCKS_MAX];
@@ -321,7 +322,8 @@ static bool some_live(void) {
 
 static void run_blocks(void) {
     start_blocks();
-    uint32_t n_idle = 0; /* rounds: who hears what was told in the one before may only go on to hear more */
+    uint32_t n_idle =
+        0; /* rounds: who hears what was told in the one before may only go on to hear more */
     while (some_live()) {
         const uint64_t before = gpu.n_moves;
         for (uint32_t t = 0; t < gpu.n_together * gpu.n_threads; t++) {

@@ -37,7 +37,8 @@ static inline uint32_t stream_padded_cols(uint32_t cols) {
  * shares, sums, angles. What is copied to shared memory lies at whole lines of 128 bytes: at odd
  * multiples of 16 the copies take a quarter longer. */
 static inline uint32_t stream_input_offset(uint32_t n_phases, uint32_t n_segments) {
-    const uint32_t bytes = STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES + n_phases * 96 + n_segments * 8 + GPU_HEAD_MAX * 4;
+    const uint32_t bytes = STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES + n_phases * 96 +
+                           n_segments * 8 + GPU_HEAD_MAX * 4;
     return (bytes + 127) / 128 * 128;
 }
 
@@ -116,35 +117,37 @@ struct gpu_stream_args {
     DEV(uint32_t) best_index;
     DEV(const uint32_t) turn; /* tokens done */
     DEV(const struct gpu_state) state;
-    uint64_t cache_stride; /* halves from one layer's cache to the next */
-    uint32_t format;              /* enum gpu_stream_format of all phases */
+    uint64_t cache_stride;       /* halves from one layer's cache to the next */
+    uint32_t format;             /* enum gpu_stream_format of all phases */
     uint32_t n_slots, n_workers; /* of a warp's ring; warps that multiply */
-    uint32_t shared_bytes; /* of a block, for the launch */
-    uint32_t n_layers, n_phases, d_model, d_ff, embedding_stride, n_heads, n_kv_heads, d_head, d_stride, capacity;
-    uint32_t n_splits;        /* of the cache, at most; few positions use fewer */
-    uint32_t lanes;           /* that share a position: a power of two, 8 lanes >= d_stride */
-    uint32_t input_cols;      /* the widest input, padded as stream_padded_cols says */
-    uint32_t input_bytes;     /* room for that, or for attention's needs */
-    uint32_t n_segments;      /* room for partial sums of a phase: row pairs of a block + workers */
+    uint32_t shared_bytes;       /* of a block, for the launch */
+    uint32_t n_layers, n_phases, d_model, d_ff, embedding_stride, n_heads, n_kv_heads, d_head,
+        d_stride, capacity;
+    uint32_t n_splits;    /* of the cache, at most; few positions use fewer */
+    uint32_t lanes;       /* that share a position: a power of two, 8 lanes >= d_stride */
+    uint32_t input_cols;  /* the widest input, padded as stream_padded_cols says */
+    uint32_t input_bytes; /* room for that, or for attention's needs */
+    uint32_t n_segments;  /* room for partial sums of a phase: row pairs of a block + workers */
     uint32_t position, token, first_turn; /* the kernel's own: from the state and the turn */
-    uint32_t exponents; /* likewise: of 1024 as FP16, twice, which no compiler shall put into instructions */
+    uint32_t
+        exponents; /* likewise: of 1024 as FP16, twice, which no compiler shall put into instructions */
     float eps, scale, inverse_width; /* scale 1 / sqrt(d_head), inverse_width 1 / d_model */
 };
 
 /* What the text is specialised for (cuda_stream.c): a function of the kernels, the argument it stands
  * for, and the constant in the text that is written over. The less a multiprocessor has to fetch of the code,
  * the sooner a token is done. */
-#define STREAM_CONSTANTS(X)                  \
-    X(stream_format, format, "0x0ec0f000")   \
-    X(n_slots, n_slots, "0x0ec0f001")        \
-    X(n_workers, n_workers, "0x0ec0f002")    \
-    X(d_model, d_model, "0x0ec0f004")        \
-    X(d_head, d_head, "0x0ec0f005")          \
-    X(d_stride, d_stride, "0x0ec0f006")      \
-    X(n_heads, n_heads, "0x0ec0f007")        \
-    X(n_kv_heads, n_kv_heads, "0x0ec0f008")  \
-    X(lanes, lanes, "0x0ec0f009")            \
-    X(n_splits_max, n_splits, "0x0ec0f00a")  \
+#define STREAM_CONSTANTS(X)                 \
+    X(stream_format, format, "0x0ec0f000")  \
+    X(n_slots, n_slots, "0x0ec0f001")       \
+    X(n_workers, n_workers, "0x0ec0f002")   \
+    X(d_model, d_model, "0x0ec0f004")       \
+    X(d_head, d_head, "0x0ec0f005")         \
+    X(d_stride, d_stride, "0x0ec0f006")     \
+    X(n_heads, n_heads, "0x0ec0f007")       \
+    X(n_kv_heads, n_kv_heads, "0x0ec0f008") \
+    X(lanes, lanes, "0x0ec0f009")           \
+    X(n_splits_max, n_splits, "0x0ec0f00a") \
     X(d_ff, d_ff, "0x0ec0f00b")
 
 #endif

@@ -97,8 +97,8 @@ STREAM_INLINE struct head_part part_of(const SHARED struct gpu_stream_args *a, u
         h.first = min_u32(h.split * each, h.n);
         h.last = min_u32(h.first + each, h.n);
     }
-    h.cache = layer * a->cache_stride +
-              (uint64_t)(h.head / heads_a_key()) * (a->capacity * d_stride());
+    h.cache =
+        layer * a->cache_stride + (uint64_t)(h.head / heads_a_key()) * (a->capacity * d_stride());
     h.query = (SHARED float *)room;
     h.key = (SHARED half *)(h.query + GPU_HEAD_MAX);
     h.value = h.key + GPU_HEAD_MAX;
@@ -131,8 +131,8 @@ STREAM_INLINE void take_newest(const SHARED struct gpu_stream_args *a, const SHA
         const GLOBAL uint64_t *keys = a->qkv + (n_heads() + h->head / heads_a_key()) * d_head();
         const uint32_t half_width = d_head() / 2;
         const uint32_t other = d >= half_width ? d - half_width : d + half_width;
-        const GLOBAL uint64_t *const from[5] = {queries + d, queries + other, keys + d, keys + other,
-                                                keys + n_kv_heads() * d_head() + d};
+        const GLOBAL uint64_t *const from[5] = {queries + d, queries + other, keys + d,
+                                                keys + other, keys + n_kv_heads() * d_head() + d};
         float heard[5];
         bool all = false;
         for (uint32_t turns = 0; !all; wait_on(&turns)) {
@@ -175,7 +175,7 @@ STREAM_INLINE void ask_positions(const SHARED struct gpu_stream_args *a, const s
     const uint32_t sub = thread_index() % lanes();
     const bool there =
         h->n > 1 && (d_stride() == 8 * lanes() || sub * 8 < d_stride()); /* none, or no such lane */
-    const int32_t top = (int32_t)h->n - 2; /* in the cache */
+    const int32_t top = (int32_t)h->n - 2;                               /* in the cache */
     const GLOBAL vec4 *keys = (const GLOBAL vec4 *)(a->k_cache + h->cache) + sub;
     const GLOBAL vec4 *values = (const GLOBAL vec4 *)(a->v_cache + h->cache) + sub;
     const vec4 none = {0, 0, 0, 0};

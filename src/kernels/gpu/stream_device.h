@@ -36,11 +36,11 @@ STREAM_INLINE float pair_sum(half2 pair) {
 
 /* Constants that are written over before the driver compiles the text: what follows from them is gone
  * then, or folded. */
-#define STREAM_CONSTANT(function, argument, mark)      \
-    STREAM_INLINE uint32_t function(void) {            \
-        uint32_t value;                                \
+#define STREAM_CONSTANT(function, argument, mark)       \
+    STREAM_INLINE uint32_t function(void) {             \
+        uint32_t value;                                 \
         __asm__("mov.u32 %0, " mark ";" : "=r"(value)); \
-        return value;                                  \
+        return value;                                   \
     }
 STREAM_CONSTANTS(STREAM_CONSTANT)
 
@@ -82,10 +82,11 @@ STREAM_INLINE void warp_barrier(void) {
  * only after all have been heard that depend on the turn before (stream.c): a word is of the turn that is
  * waited for or of the one before it. */
 STREAM_INLINE void tell(GLOBAL uint64_t *to, uint32_t value, uint32_t turn) {
-    __asm__ volatile("{\n\t.reg .b64 w;\n\tmov.b64 w, {%1, %2};\n\tst.relaxed.gpu.global.b64 [%0], w;\n\t}" ::"l"(
-                         to),
-                     "r"(value), "r"(turn)
-                     : "memory");
+    __asm__ volatile(
+        "{\n\t.reg .b64 w;\n\tmov.b64 w, {%1, %2};\n\tst.relaxed.gpu.global.b64 [%0], w;\n\t}" ::
+            "l"(to),
+        "r"(value), "r"(turn)
+        : "memory");
 }
 /* FP16 with the lower half of the turn. */
 STREAM_INLINE void tell_half(GLOBAL uint32_t *to, half value, uint32_t turn) {

@@ -12,8 +12,8 @@
 /* A block's row pairs of a phase. A pair is taken in groups of group_steps(). */
 struct share {
     uint32_t first_pair, n_pairs;
-    uint32_t n_groups; /* of a pair */
-    uint32_t n_each;   /* a warp's: its own are n_each * warp and on */
+    uint32_t n_groups;                     /* of a pair */
+    uint32_t n_each;                       /* a warp's: its own are n_each * warp and on */
     uint32_t inverse_groups, inverse_each; /* inverse_of n_groups and n_each */
     uint32_t unused[2];
 };
@@ -112,8 +112,8 @@ struct reader {
     uint32_t phase, group, n_groups, left;
     uint32_t row_bytes, scale_row_bytes;
     int32_t to_next, scale_to_next; /* from the end of a row to the first of the next pair */
-    uint32_t rows_left; /* from the pair's first row to the matrix's last */
-    uint32_t slot;      /* of the ring, to be written next */
+    uint32_t rows_left;             /* from the pair's first row to the matrix's last */
+    uint32_t slot;                  /* of the ring, to be written next */
 };
 
 STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i, uint32_t worker) {
@@ -302,8 +302,7 @@ STREAM_INLINE void use_two_int8(const SHARED char *slot, uint32_t k, uint32_t st
 }
 
 /* All of a warp's groups of phase i; on the way it asks for as many that follow. */
-STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot,
-                            struct places p) {
+STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct places p) {
     const struct sums none = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
     struct part_of_phase part = part_of_worker(p.shares[i], warp_of_block());
     const uint32_t n_groups = p.shares[i].n_groups;
