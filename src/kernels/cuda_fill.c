@@ -307,15 +307,10 @@ done:
 eco_status ecoi_cuda_fill(cuda_model *model, eco_error *err) {
     const cuda_device *device = model->device;
     const ecoi_cuda_api *api = &device->cuda.api;
-    const cuda_memory *memory = &model->memory;
     ECO_TRY(ecoi_cuda_done(
         device,
         api->set_words(model->base, 0xffffffffu, (size_t)(model->arena_bytes / 4), model->stream),
         "cuMemsetD32", err));
-    ECO_TRY(ecoi_cuda_done(
-        device,
-        api->set_words(memory->attended, 0, (memory->logits - memory->attended) / 4, model->stream),
-        "cuMemsetD32", err)); /* attended and hidden: their padding is read */
     for (uint32_t l = 0; l < model->shape.n_layers; l++) {
         ECO_TRY(fill_layer(model, l, err));
     }

@@ -21,10 +21,6 @@ enum { ALIGN_BYTES = 256, BLOCKS_MAX = 1024 };
 static uint64_t round_up(uint64_t n, uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
-static uint32_t pad_columns(uint32_t n) {
-    return (uint32_t)round_up(n, GPU_PAD);
-}
-
 /* MARK: - Layout */
 
 static uint64_t carve(uint64_t *next, uint64_t bytes) {
@@ -90,18 +86,18 @@ static void carve_buffers(uint64_t *next, const eco_workload *workload, cuda_mem
     const eco_model_shape *shape = workload->shape;
     const uint32_t n_query = shape->n_heads * shape->d_head;
     const uint32_t n_qkv = n_query + 2 * shape->n_kv_heads * shape->d_head;
-    memory->x = carve(next, 4ull * shape->d_model);
-    memory->qkv = carve(next, 4ull * n_qkv);
-    memory->attended = carve(next, 2ull * pad_columns(n_query));
-    memory->hidden = carve(next, 2ull * pad_columns(shape->d_ff));
+    memory->x = carve(next, 8ull * shape->d_model);
+    memory->qkv = carve(next, 8ull * n_qkv);
+    memory->attended = carve(next, 4ull * n_query);
+    memory->hidden = carve(next, 4ull * shape->d_ff);
     memory->logits = carve(next, 4ull * shape->n_vocab);
-    memory->part = carve(next, 4ull * shape->n_heads * memory->n_splits * (shape->d_head + 2));
+    memory->part = carve(next, 8ull * shape->n_heads * memory->n_splits * (shape->d_head + 2));
     memory->best_value = carve(next, 4ull * BLOCKS_MAX);
     memory->best_index = carve(next, 4ull * BLOCKS_MAX);
     memory->forced = carve(next, 4ull * memory->capacity);
     memory->state = carve(next, sizeof(struct gpu_state));
     memory->sink = carve(next, 16);
-    memory->arrived = carve(next, 4);
+    memory->turn = carve(next, 4);
     memory->phases =
         carve(next, (1 + (uint64_t)CUDA_LAYER_PHASES * shape->n_layers) * sizeof(struct gpu_phase));
 }

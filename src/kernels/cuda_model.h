@@ -89,7 +89,7 @@ typedef struct cuda_memory {
     cuda_matrix embedding, head;
     uint64_t norm_final, angles;
     uint64_t x, qkv, attended, hidden, logits, part, best_value, best_index, forced, state, sink,
-        phases, arrived;
+        phases, turn;
     uint64_t buffers_begin,
         end; /* buffers_begin … end hold activations; all addresses lie in base … end */
     uint64_t weight_bytes;

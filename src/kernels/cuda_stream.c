@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The host's part of stream.c. One text serves all formats: the constant that stands for the format
- * is written over before the driver compiles it, so that the code of the others is gone.
+ * The host's part of stream.c. One text serves all formats and shapes: constants that stand for them
+ * are written over before the driver compiles it, so that the code of the others is gone.
  */
 #include "kernels/cuda_stream.h"
 
@@ -66,10 +66,11 @@ static eco_status compile(cuda_model *model, const struct gpu_stream_args *args,
         return eco_error_set(err, ECO_E_NO_MEMORY, 0, "cuda: no host memory for a kernel's text");
     }
     memcpy(text, ecoi_ptx_stream, n + 1);
-    const bool whole = specialise(text, "0x0ec0f000", args->format) &&
-                       specialise(text, "0x0ec0f001", args->n_slots) &&
-                       specialise(text, "0x0ec0f002", args->n_workers) &&
-                       specialise(text, "0x0ec0f003", args->n_slots - 2);
+    bool whole = specialise(text, "0x0ec0f003", args->n_slots - 2);
+#define SPECIALISE(function, argument, mark) \
+    whole = whole && specialise(text, mark, args->argument);
+    STREAM_CONSTANTS(SPECIALISE)
+#undef SPECIALISE
     const eco_status status =
         whole
             ? ecoi_cuda_compile(&device->cuda, "stream", text, STREAM_REGISTERS, &out->module, err)
@@ -129,7 +130,7 @@ static eco_status upload_phases(cuda_model *model, eco_error *err) {
     int result =
         api->copy_to_device(model->memory.phases, phases, n * sizeof *phases, model->stream);
     if (result == CU_SUCCESS) {
-        result = api->set_words(model->memory.arrived, 0, 1, model->stream);
+        result = api->set_words(model->memory.turn, 0, 1, model->stream);
     }
     if (result == CU_SUCCESS) { /* the table is freed */
         result = api->stream_synchronize(model->stream);
@@ -167,17 +168,19 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
         .v_cache = model->layers[0].v_cache,
         .x = memory->x,
         .qkv = memory->qkv,
+        .part = memory->part,
         .attended = memory->attended,
         .hidden = memory->hidden,
         .logits = memory->logits,
-        .part = memory->part,
         .best_value = memory->best_value,
         .best_index = memory->best_index,
-        .arrived = memory->arrived,
+        .turn = memory->turn,
         .state = memory->state,
         .cache_stride =
             shape->n_layers > 1 ? (model->layers[1].k_cache - model->layers[0].k_cache) / 2 : 0,
+        .n_layers = shape->n_layers,
         .d_model = shape->d_model,
+        .d_ff = shape->d_ff,
         .embedding_stride = memory->embedding.stride,
         .n_heads = shape->n_heads,
         .n_kv_heads = shape->n_kv_heads,
@@ -202,13 +205,12 @@ static uint32_t table_bytes(uint32_t format) {
 /* As many slots a warp as the card's shared memory allows, and then as many warps. False: not even
  * the fewest. */
 static bool fit(struct gpu_stream_args *args, uint32_t have) {
-    const uint32_t slot =
-        args->format <= STREAM_BF16 ? STREAM_WIDE_SLOT_BYTES : STREAM_NARROW_SLOT_BYTES;
+    const uint32_t slot = stream_slot_bytes(args->format);
+    const uint32_t most = stream_is_wide(args->format) ? STREAM_SLOTS_MAX : STREAM_SLOTS_MAX - 1;
     const uint32_t fixed = table_bytes(args->format) +
                            stream_input_offset(args->n_phases, args->n_segments) +
                            args->input_bytes;
     for (uint32_t workers = STREAM_WORKERS_MAX; workers > 2; workers--) {
-        const uint32_t most = args->format <= STREAM_BF16 ? STREAM_SLOTS_MAX : STREAM_SLOTS_MAX - 1;
         for (uint32_t slots = most; slots >= STREAM_SLOTS_MIN; slots--) {
             if (fixed + workers * slots * slot <= have) {
                 args->n_workers = workers;
@@ -263,7 +265,7 @@ static eco_status launch_done(cuda_model *model, uint64_t counter, eco_error *er
                                        .forced = memory->forced,
                                        .part_value = memory->best_value,
                                        .part_index = memory->best_index,
-                                       .arrived = memory->arrived,
+                                       .turn = memory->turn,
                                        .n_parts = model->device->n_sm};
     const cuda_launch last = {
         .kernel = CUDA_TOKEN_DONE, .grid_x = 1, .grid_y = 1, .block = 32, .args = &done};

@@ -21,6 +21,7 @@
 enum {
     FIBERS_MAX = 2304,
     BLOCKS_MAX = 4,
+    IDLE_ROUNDS_MAX = 16,
     STACK_BYTES = 64 * 1024,
     SHARED_BYTES = FAKE_SHARED_BYTES
 };
@@ -88,7 +89,8 @@ static struct {
     uint32_t grid_x, block_x, block_y, n_threads, shared_bytes;
     uint32_t n_together; /* blocks that run at once, from block_x on */
     uint32_t current;
-    uint64_t n_moves; /* arrivals and ends: none in a whole round means that nobody can go on */
+    uint64_t
+        n_moves; /* arrivals, words told and ends: none in many rounds means that nobody can go on */
     place scheduler;
     struct fiber fibers[FIBERS_MAX];
     struct meeting blocks[BLOCKS_MAX];
@@ -151,27 +153,27 @@ void block_barrier(void) {
     meet(&gpu.blocks[current_block()]);
 }
 
-uint32_t stream_format(void) {
-    return ((const struct gpu_stream_args *)gpu.args)->format;
-}
-uint32_t n_slots(void) {
-    return ((const struct gpu_stream_args *)gpu.args)->n_slots;
-}
+#define CONSTANT(function, argument, mark)                           \
+    uint32_t function(void) {                                        \
+        return ((const struct gpu_stream_args *)gpu.args)->argument; \
+    }
+STREAM_CONSTANTS(CONSTANT)
+
 void ring_wait(void) {
     copy_wait(n_slots() - 2);
 }
-uint32_t n_workers(void) {
-    return ((const struct gpu_stream_args *)gpu.args)->n_workers;
-}
-void grid_arrive(uint32_t *arrived) {
-    *arrived += 1;
+void tell(uint64_t *to, uint32_t value, uint32_t turn) {
+    *to = (uint64_t)turn << 32 | value;
     gpu.n_moves++;
 }
-void grid_wait(const uint32_t *arrived, uint32_t n) {
-    while (*arrived < n) {
-        yield_fiber();
-    }
+void tell_half(uint32_t *to, half value, uint32_t turn) {
+    const union fp16_bits bits = {.value = value};
+    *to = turn << 16 | bits.bits;
     gpu.n_moves++;
+}
+void wait_on(uint32_t *turns) {
+    *turns += 1;
+    yield_fiber();
 }
 
 uint32_t fake_thread(void) {
@@ -320,6 +322,8 @@ static bool some_live(void) {
 
 static void run_blocks(void) {
     start_blocks();
+    uint32_t n_idle =
+        0; /* rounds: who hears what was told in the one before may only go on to hear more */
     while (some_live()) {
         const uint64_t before = gpu.n_moves;
         for (uint32_t t = 0; t < gpu.n_together * gpu.n_threads; t++) {
@@ -328,7 +332,8 @@ static void run_blocks(void) {
                 fake_switch(&gpu.scheduler, &gpu.fibers[t].at);
             }
         }
-        if (gpu.n_moves == before) {
+        n_idle = gpu.n_moves == before ? n_idle + 1 : 0;
+        if (n_idle == IDLE_ROUNDS_MAX) {
             die("some threads wait at a barrier or shuffle that others never reach");
         }
     }

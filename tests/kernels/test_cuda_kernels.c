@@ -235,12 +235,9 @@ static double relative_error(const float *got, const float *want, uint32_t n) {
     return sqrt(off / size);
 }
 
-/* Weights that become pairs of FP16 are multiplied as such, four products a sum; INT8 rounds its
- * inputs, and a sum that falls the other side of a half makes a code one larger. */
+/* INT8 rounds its inputs, and a sum that falls the other side of a half makes a code one larger. */
 static double tolerance_of(eco_format format) {
-    return format == ECO_FORMAT_FP16 || format == ECO_FORMAT_BF16 ? 2e-3
-           : format == ECO_FORMAT_INT8                            ? 1e-2
-                                                                  : 4e-3;
+    return format == ECO_FORMAT_INT8 ? 1e-2 : 2e-3;
 }
 
 static void assert_logits(const eco_model_shape *shape, eco_format linear, eco_format head,

@@ -50,7 +50,7 @@ struct gpu_token_done_args {
     DEV(const uint32_t) forced; /* [n_forced] */
     DEV(const float) part_value;
     DEV(const uint32_t) part_index;
-    DEV(uint32_t) arrived; /* the grid barrier's count, back to 0; or null */
+    DEV(uint32_t) turn; /* tokens the persistent kernel has done, never back; or null */
     uint32_t n_parts, reserved;
 };
 

@@ -16,8 +16,8 @@ KERNEL eco_token_done(const struct gpu_token_done_args a) {
     if (thread_index() != 0) {
         return;
     }
-    if (a.arrived) {
-        *a.arrived = 0;
+    if (a.turn) {
+        *a.turn += 1;
     }
     const uint32_t next = a.state->position + 1;
     const uint32_t position = next >= a.state->wrap_hi ? a.state->wrap_lo : next;

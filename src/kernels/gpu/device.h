@@ -19,9 +19,11 @@ enum { WARP = 32 };
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #define UNROLL_TWICE _Pragma("clang loop unroll_count(2)")
+#define NOT_UNROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define UNROLL
 #define UNROLL_TWICE
+#define NOT_UNROLLED
 #endif
 
 #ifndef ECO_GPU_EMULATED

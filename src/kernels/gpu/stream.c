@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One decoded token in one launch, batch 1: a block a multiprocessor that stays until the token is
- * done, with a barrier of the whole grid between phases. Ladder (docs/kernels.md has predictions and
- * outcomes):
+ * done. Ladder (docs/kernels.md has predictions and outcomes; times of TinyLlama-1.1B in FP16 and NF4, by loop):
  *   reference  src/kernels/cpu, the oracle
- *   v1         a kernel a phase, one warp a row: 43 % (1.1B) and 67 % (7B) of the read ceiling in
- *              FP16; every kernel begins with an empty memory pipe and ends with a draining one
- *   v2         this grid that stays, weights asked for ahead in registers: 48 % and 80 %. The
- *              compiler waits for both halves of such a double buffer at once
- *   v3         here. Weights depend on nothing, so each warp has a ring in shared memory that the
- *              next ones are copied into meanwhile, of the next phase too: the memory works while the
- *              grid meets. A block owns a contiguous range of row pairs, its warps contiguous parts
- *              of that, whatever the row length. Sums of parts are added in a fixed order: two runs
- *              are equal to the bit.
+ *   v1         a kernel a phase, one warp a row: 1054, 1065 us. Every kernel begins with an empty memory
+ *              pipe and ends with a draining one
+ *   v2         a grid that stays, weights asked for ahead in registers: 913, 683. The compiler waits for
+ *              both halves of such a double buffer at once
+ *   v3         each warp has a ring in shared memory that the next weights are copied into meanwhile, of
+ *              the next phase too: 768, 561 (828, 630 on a slower card)
+ *   v4         here: 710, 541 on a card between those two. Products on tensor cores; blocks tell one another words with
+ *              their turn instead of meeting; the text is specialised for the shape, since what a phase
+ *              costs is mostly the fetching of its instructions.
+ * A block owns a contiguous range of row pairs, its warps contiguous parts of that, whatever the row
+ * length. Sums of parts are added in a fixed order: two runs are equal to the bit.
  */
 #include "choice.h"
 #include "stream_attention.h"
@@ -26,12 +27,7 @@ STREAM_INLINE float block_sum(float value, struct places p) {
         p.scratch[warp_of_block()] = value;
     }
     block_barrier();
-    float sum = 0.0f;
-    UNROLL
-    for (uint32_t w = 0; w < STREAM_WARPS; w++) {
-        sum += p.scratch[w];
-    }
-    return sum;
+    return sum_of_warps(p.scratch);
 }
 
 STREAM_INLINE float block_max(float value, struct places p) {
@@ -60,11 +56,15 @@ struct part {
 STREAM_INLINE uint32_t part_col(uint32_t i) {
     return 4 * (thread_index() + i * STREAM_BLOCK);
 }
+/* Whether any thread has a part i: known when the text is compiled. */
+STREAM_INLINE bool part_used(uint32_t i) {
+    return 4 * i * STREAM_BLOCK < stream_padded_cols(d_model());
+}
 
 STREAM_INLINE struct part ask_part(const GLOBAL half *from, uint32_t n) {
-    struct part part;
+    struct part part = {{{0}}};
     UNROLL
-    for (uint32_t i = 0; i < NORM_PARTS; i++) {
+    for (uint32_t i = 0; i < NORM_PARTS && part_used(i); i++) {
         const uint32_t e = part_col(i);
         part.value[i] = load_narrow_if((const GLOBAL char *)(from + e), e < n);
     }
@@ -94,33 +94,59 @@ STREAM_INLINE void store_input(struct places p, uint32_t e, const float value[4]
     *(SHARED vec2 *)(p.input + slot(e)) = v.words;
 }
 
+/* Turns of what is told in a layer; the residual stream has two, behind attention and at the end. */
+STREAM_INLINE uint32_t turn_of(const SHARED struct gpu_stream_args *a, uint32_t layer) {
+    return a->first_turn + 2 * layer;
+}
+STREAM_INLINE uint32_t residual_turn(const SHARED struct gpu_stream_args *a,
+                                     const SHARED struct gpu_phase *phase) {
+    return turn_of(a, phase->layer) - (phase->kind == PHASE_GATE_UP ? 0 : 1);
+}
+
+/* A thread's parts of the residual stream, as bits, once they are of `turn`. What lies behind the last
+ * column is not a number. */
+STREAM_INLINE void hear_residual(const SHARED struct gpu_stream_args *a, uint32_t turn,
+                                 vec4 x[NORM_PARTS]) {
+    const uint32_t n = d_model();
+    bool all = false;
+    for (uint32_t turns = 0; !all; wait_on(&turns)) {
+        all = true;
+        UNROLL
+        for (uint32_t i = 0; i < NORM_PARTS && part_used(i); i++) {
+            const uint32_t e = part_col(i);
+            if (e < n) {
+                const vec4 low = hear_two(a->x + e);
+                const vec4 high = hear_two(a->x + e + 2);
+                x[i] = (vec4){low[0], low[2], high[0], high[2]};
+                all = all && low[1] == turn && (e + 1 >= n || low[3] == turn) &&
+                      (e + 2 >= n || high[1] == turn) && (e + 3 >= n || high[3] == turn);
+            }
+        }
+    }
+}
+
 /* RMSNorm of the residual stream, rounded to FP16, into shared memory; zeros behind it. The gains
- * were asked for before the grid met. */
+ * were asked for before. */
 STREAM_INLINE void input_normed(const SHARED struct gpu_stream_args *a,
                                 const SHARED struct gpu_phase *phase, const struct part *gain,
                                 struct places p) {
-    const uint32_t n = a->d_model;
-    vec4 x[NORM_PARTS];
+    const uint32_t n = d_model();
+    vec4 x[NORM_PARTS] = {{0}};
     if (phase->kind == PHASE_QKV && phase->layer == 0) {
         const struct part row =
             ask_part(a->embedding + (uint64_t)a->token * a->embedding_stride, n);
         UNROLL
-        for (uint32_t i = 0; i < NORM_PARTS; i++) {
+        for (uint32_t i = 0; i < NORM_PARTS && part_used(i); i++) {
             const vec2 v = row.value[i];
             x[i] = (vec4){bits_of(half_low(v[0])), bits_of(half_high(v[0])),
                           bits_of(half_low(v[1])), bits_of(half_high(v[1]))};
         }
     } else {
-        UNROLL
-        for (uint32_t i = 0; i < NORM_PARTS; i++) {
-            const vec4 none = {0, 0, 0, 0};
-            const uint32_t e = part_col(i);
-            x[i] = e < n ? load_shared_vec(a->x + e) : none;
-        }
+        hear_residual(a, residual_turn(a, phase), x);
     }
     float sum = 0.0f;
     UNROLL
-    for (uint32_t i = 0; i < NORM_PARTS; i++) {
+    for (uint32_t i = 0; i < NORM_PARTS && part_used(i); i++) {
         UNROLL
         for (uint32_t k = 0; k < 4; k++) { /* what lies behind the last column is not a number */
             x[i][k] = part_col(i) + k < n ? x[i][k] : 0;
@@ -131,7 +157,7 @@ STREAM_INLINE void input_normed(const SHARED struct gpu_stream_args *a,
     const float inverse = rsqrt_fast(sum * a->inverse_width + a->eps);
     const uint32_t padded = stream_padded_cols(n);
     UNROLL
-    for (uint32_t i = 0; i < NORM_PARTS; i++) {
+    for (uint32_t i = 0; i < NORM_PARTS && part_used(i); i++) {
         const uint32_t e = part_col(i);
         const vec2 g = gain->value[i];
         if (e < padded) {
@@ -146,22 +172,44 @@ STREAM_INLINE void input_normed(const SHARED struct gpu_stream_args *a,
     }
 }
 
-/* FP16 vector, padded with zeros to GPU_PAD, into shared memory; zeros behind it. */
-STREAM_INLINE void input_plain(const GLOBAL half *from, uint32_t cols, struct places p) {
-    const uint32_t n = (cols + GPU_PAD - 1) / GPU_PAD * GPU_PAD;
+enum { HALF_PARTS = 5 };
+/* Whether any input has so many: known when the text is compiled. */
+STREAM_INLINE bool told_used(uint32_t i) {
+    const uint32_t most = d_ff() > n_heads() * d_head() ? d_ff() : n_heads() * d_head();
+    return i * 4 * STREAM_BLOCK < stream_padded_cols(most);
+}
+
+/* What other blocks told in FP16, once it is of `turn`, into shared memory; zeros behind it. */
+STREAM_INLINE void input_told(const GLOBAL uint32_t *from, uint32_t cols, uint32_t turn,
+                              struct places p) {
     const uint32_t padded = stream_padded_cols(cols);
-    for (uint32_t i = thread_index() * 8; i < padded; i += block_size() * 8) {
-        const vec4 none = {0, 0, 0, 0};
-        const vec4 v = i < n ? load_shared_vec(from + i) : none;
-        if (is_wide()) {
-            ((SHARED vec4 *)p.input)[i / 8] = v;
-            continue;
+    for (uint32_t first = 4 * thread_index(); first < padded;
+         first += HALF_PARTS * 4 * STREAM_BLOCK) {
+        vec4 words[HALF_PARTS] = {{0}};
+        bool all = false;
+        for (uint32_t turns = 0; !all; wait_on(&turns)) {
+            all = true;
+            UNROLL
+            for (uint32_t i = 0; i < HALF_PARTS && told_used(i); i++) {
+                const uint32_t e = first + i * 4 * STREAM_BLOCK;
+                words[i] = e < cols ? hear_halves(from + e) : words[i];
+                UNROLL
+                for (uint32_t k = 0; k < 4; k++) {
+                    all = all && (e + k >= cols || words[i][k] >> 16 == (turn & 0xffffu));
+                }
+            }
         }
         UNROLL
-        for (uint32_t k = 0; k < 2; k++) {
-            const float value[4] = {half_low(v[2 * k]), half_high(v[2 * k]), half_low(v[2 * k + 1]),
-                                    half_high(v[2 * k + 1])};
-            store_input(p, i + 4 * k, value);
+        for (uint32_t i = 0; i < HALF_PARTS && told_used(i); i++) {
+            const uint32_t e = first + i * 4 * STREAM_BLOCK;
+            float value[4];
+            UNROLL
+            for (uint32_t k = 0; k < 4; k++) {
+                value[k] = e + k < cols ? half_low(words[i][k]) : 0.0f;
+            }
+            if (e < padded) {
+                store_input(p, e, value);
+            }
         }
     }
 }
@@ -173,7 +221,7 @@ STREAM_INLINE void quantize_input(struct places p, uint32_t cols) {
     const float limit = INT8_OUTLIER * 0.125f;
     float absmax = 0.0f;
     block_barrier();
-    for (uint32_t i = thread_index(); i < n; i += block_size()) {
+    for (uint32_t i = thread_index(); i < n; i += STREAM_BLOCK) {
         UNROLL
         for (uint32_t k = 0; k < 4; k++) {
             const float x = quant_magnitude((float)p.input[4 * i + k]);
@@ -181,7 +229,7 @@ STREAM_INLINE void quantize_input(struct places p, uint32_t cols) {
         }
     }
     absmax = block_max(absmax, p);
-    for (uint32_t i = thread_index(); i < n; i += block_size()) {
+    for (uint32_t i = thread_index(); i < n; i += STREAM_BLOCK) {
         uint32_t codes = 0;
         uint32_t flag = 0;
         UNROLL
@@ -215,9 +263,7 @@ struct row_pair {
 
 STREAM_INLINE struct row_pair pair_rows(struct share share, struct places p, uint32_t i) {
     const uint32_t begin = i * share.n_groups;
-    uint32_t w = (uint32_t)div_fast((float)begin, (float)share.n_each);
-    w -= w > 0 && w * share.n_each > begin ? 1 : 0; /* the quotient may be off by one */
-    w += (w + 1) * share.n_each <= begin ? 1 : 0;
+    uint32_t w = times_inverse(begin, share.inverse_each);
     struct row_pair sum = {0.0f, 0.0f};
     for (; w * share.n_each < begin + share.n_groups && w < n_workers(); w++) {
         sum.first += p.segments[2 * (i + w)];
@@ -255,8 +301,8 @@ STREAM_INLINE struct extras ask_extras(const SHARED struct gpu_stream_args *a,
         e.first = (float)from[row];
         e.second = (float)from[other];
     } else if (phase->kind == PHASE_ADD_ATTENDED || phase->kind == PHASE_ADD_HIDDEN) {
-        e.first = a->x[row];
-        e.second = a->x[other];
+        e.first = float_of(hear_one(a->x + row)[0]); /* this thread told it */
+        e.second = float_of(hear_one(a->x + other)[0]);
     }
     return e;
 }
@@ -264,16 +310,23 @@ STREAM_INLINE struct extras ask_extras(const SHARED struct gpu_stream_args *a,
 STREAM_INLINE void store_pair(const SHARED struct gpu_stream_args *a,
                               const SHARED struct gpu_phase *phase, uint32_t row, float first,
                               float second) {
+    const uint32_t turn = turn_of(a, phase->layer) + (phase->kind == PHASE_ADD_HIDDEN ? 1 : 0);
     if (phase->kind == PHASE_GATE_UP) {
-        a->hidden[row / 2] = gated(first, second);
+        tell_half(a->hidden + row / 2, gated(first, second), turn);
         return;
     }
-    GLOBAL float *out = phase->kind == PHASE_QKV    ? a->qkv
-                        : phase->kind == PHASE_HEAD ? a->logits
-                                                    : a->x;
-    out[row] = first;
-    if (row + 1 < phase->rows) {
-        out[row + 1] = second;
+    const bool both = row + 1 < phase->rows;
+    if (phase->kind == PHASE_HEAD) {
+        a->logits[row] = first;
+        if (both) {
+            a->logits[row + 1] = second;
+        }
+        return;
+    }
+    GLOBAL uint64_t *to = phase->kind == PHASE_QKV ? a->qkv : a->x;
+    tell(to + row, bits_of(first), turn);
+    if (both) {
+        tell(to + row + 1, bits_of(second), turn);
     }
 }
 
@@ -302,7 +355,7 @@ STREAM_INLINE void finish(const SHARED struct gpu_stream_args *a,
     const float factor = sum_factor();
     struct best best = {-__builtin_inff(), 0xffffffffu};
     block_barrier();
-    for (uint32_t i = thread_index(); i < share.n_pairs; i += block_size()) {
+    for (uint32_t i = thread_index(); i < share.n_pairs; i += STREAM_BLOCK) {
         const struct extras e = i == thread_index() ? mine : ask_extras(a, phase, share, i);
         const uint32_t row = 2 * (share.first_pair + i);
         const struct row_pair sum = pair_rows(share, p, i);
@@ -323,53 +376,22 @@ STREAM_INLINE void finish(const SHARED struct gpu_stream_args *a,
 
 /* MARK: - One token */
 
-/* All blocks have done what they had to. Between the two, what does not depend on the others can be
- * asked for. The keeper's warp has no weights on the way: its word would wait for them. */
-STREAM_INLINE bool is_keeper(void) {
-    return thread_index() == STREAM_WORKERS_MAX * WARP;
-}
-
-STREAM_INLINE void meet_begin(const SHARED struct gpu_stream_args *a, uint32_t *n_met) {
-    *n_met += grid_size();
-    block_barrier();
-    if (is_keeper()) {
-        grid_arrive(a->arrived);
-    }
-}
-
-STREAM_INLINE void meet_end(const SHARED struct gpu_stream_args *a, uint32_t n_met) {
-    if (is_keeper()) {
-        grid_wait(a->arrived, n_met);
-    }
-    block_barrier();
-}
-
-/* Attention and what it waits for: the products of all blocks; behind it the parts of long heads
- * are joined. */
+/* Attention: a block a head, or a part of one; parts are joined behind it. */
 STREAM_INLINE void attention(const SHARED struct gpu_stream_args *a, uint32_t layer,
-                             struct places p, uint32_t *n_met) {
-    meet_begin(a, n_met);
-    struct positions first = {0};
-    if (block_index() < head_parts(a)) {
-        const struct head_part h = part_of(a, layer, block_index(), p.input);
-        first = ask_positions(a, &h, h.first);
-    }
-    meet_end(a, *n_met);
-    attend(a, layer, p, first);
-    if (used_splits(a, a->position + 1) > 1) {
-        meet_begin(a, n_met);
-        meet_end(a, *n_met);
-        join_splits(a);
+                             struct places p) {
+    const uint32_t turn = turn_of(a, layer);
+    attend(a, layer, p, turn);
+    if (used_splits(a->position + 1) > 1) {
+        join_splits(a, turn);
     }
 }
 
 STREAM_INLINE void take_input(const SHARED struct gpu_stream_args *a,
                               const SHARED struct gpu_phase *phase, const struct part *gain,
                               struct places p) {
-    if (phase->kind == PHASE_ADD_ATTENDED) {
-        input_plain(a->attended, phase->cols, p);
-    } else if (phase->kind == PHASE_ADD_HIDDEN) {
-        input_plain(a->hidden, phase->cols, p);
+    if (phase->kind == PHASE_ADD_ATTENDED || phase->kind == PHASE_ADD_HIDDEN) {
+        input_told(phase->kind == PHASE_ADD_HIDDEN ? a->hidden : a->attended, phase->cols,
+                   turn_of(a, phase->layer), p);
     } else {
         input_normed(a, phase, gain, p);
     }
@@ -379,45 +401,43 @@ STREAM_INLINE void take_input(const SHARED struct gpu_stream_args *a,
     block_barrier();
 }
 
-STREAM_INLINE void stream(const struct gpu_stream_args *args) {
-    const struct places p = find_places(args);
+/* A block without rows in a phase must not take its input either: who hears has something to tell
+ * that whoever tells next waits for. */
+STREAM_INLINE void run_phases(struct places p) {
     const SHARED struct gpu_stream_args *const a = p.args;
-    if (is_nf4()) {
-        fill_table();
-    }
-    block_barrier();
+    const bool multiplies = warp_of_block() < n_workers();
     struct reader r = {0};
     uint32_t slot = 0;
-    const bool multiplies = warp_of_block() < n_workers();
     if (multiplies) {
         r = ring_begin(p);
     }
-    struct part gain = ask_part(p.phases->gain, p.phases->gain ? a->d_model : 0);
-    uint32_t n_met = 0;
     for (uint32_t i = 0; i < a->n_phases; i++) {
         const SHARED struct gpu_phase *phase = p.phases + i;
-        const bool more = i + 1 < a->n_phases;
-        const struct extras mine = ask_extras(a, phase, p.shares[i], thread_index());
-        take_input(a, phase, &gain, p);
+        if (p.shares[i].n_pairs > 0) {
+            const struct part gain = ask_part(phase->gain, phase->gain ? d_model() : 0);
+            const struct extras mine = ask_extras(a, phase, p.shares[i], thread_index());
+            take_input(a, phase, &gain, p);
+            if (phase->kind == PHASE_QKV) {
+                prefetch_cache(a, phase->layer);
+            }
+            if (multiplies) {
+                multiply(i, &r, &slot, p);
+            }
+            finish(a, phase, p.shares[i], mine, p);
+        } else if (phase->kind == PHASE_HEAD) {
+            store_best(a, (struct best){-__builtin_inff(), 0xffffffffu}, p);
+        }
         if (phase->kind == PHASE_QKV) {
-            prefetch_cache(a, phase->layer);
-        }
-        if (multiplies) {
-            multiply(i, &r, &slot, p);
-        }
-        finish(a, phase, p.shares[i], mine, p);
-        if (phase->kind == PHASE_QKV) {
-            attention(a, phase->layer, p, &n_met);
-        }
-        if (more) {
-            const SHARED struct gpu_phase *next = phase + 1;
-            meet_begin(a, &n_met);
-            gain = ask_part(next->gain, next->gain ? a->d_model : 0);
-            meet_end(a, n_met);
+            attention(a, phase->layer, p);
         }
     }
 }
 
-KERNEL eco_stream(const struct gpu_stream_args a) {
-    stream(&a);
+KERNEL eco_stream(const struct gpu_stream_args args) {
+    const struct places p = find_places(&args);
+    if (is_nf4()) {
+        fill_table();
+    }
+    block_barrier();
+    run_phases(p);
 }

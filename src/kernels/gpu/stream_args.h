@@ -7,18 +7,17 @@
 #define ECOCOMPUTE_KERNELS_GPU_STREAM_ARGS_H
 
 #include "args.h"
+#include <stdbool.h>
 
 enum {
-    STREAM_WARPS = 16,                     /* of a block */
-    STREAM_WORKERS_MAX = STREAM_WARPS - 1, /* that multiply; the last keeps the grid together */
+    STREAM_WARPS = 16, /* of a block, that multiply and do all else */
+    STREAM_WORKERS_MAX = STREAM_WARPS,
     STREAM_BLOCK = STREAM_WARPS * 32,
     STREAM_REGISTERS = 128,   /* a thread, so that a block fits on every multiprocessor */
     STREAM_COLS_MAX = 8192,   /* of the residual stream: its normalisation is held in registers */
     STREAM_GROUP_COLS = 1024, /* inputs are padded with zeros to a multiple of this */
     STREAM_SLOTS_MIN = 2,     /* of a warp's ring: in flight, but for one */
     STREAM_SLOTS_MAX = 5,
-    STREAM_WIDE_SLOT_BYTES = 2048,
-    STREAM_NARROW_SLOT_BYTES = 2048 + 256,
     STREAM_ARGS_BYTES = 256,
     STREAM_SCRATCH_BYTES = 256,
     STREAM_SMALL_TABLE_BYTES = 16 * 32 * 4, /* NF4_SMALL: a value, twice, a nibble; a copy a lane */
@@ -38,7 +37,7 @@ static inline uint32_t stream_padded_cols(uint32_t cols) {
  * shares, sums, angles. What is copied to shared memory lies at whole lines of 128 bytes: at odd
  * multiples of 16 the copies take a quarter longer. */
 static inline uint32_t stream_input_offset(uint32_t n_phases, uint32_t n_segments) {
-    const uint32_t bytes = STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES + n_phases * 80 +
+    const uint32_t bytes = STREAM_ARGS_BYTES + STREAM_SCRATCH_BYTES + n_phases * 96 +
                            n_segments * 8 + GPU_HEAD_MAX * 4;
     return (bytes + 127) / 128 * 128;
 }
@@ -60,6 +59,26 @@ enum gpu_stream_format {
  * code a column and a byte for every four of which one is an outlier. */
 static inline uint32_t stream_input_bytes(uint32_t format, uint32_t cols) {
     return format == STREAM_INT8 ? 3 * cols + cols / 4 : 2 * cols;
+}
+
+static inline bool stream_is_wide(uint32_t format) {
+    return format <= STREAM_BF16;
+}
+/* Columns and bytes of one row that a warp multiplies at a step. */
+static inline uint32_t stream_step_cols(uint32_t format) {
+    return format >= STREAM_NF4 ? 512 : 256;
+}
+static inline uint32_t stream_step_bytes(uint32_t format) {
+    return stream_is_wide(format) ? 512 : 256;
+}
+/* Steps of a row pair that fill a slot of a ring. Asking costs as much for fewer. */
+static inline uint32_t stream_group_steps(uint32_t format) {
+    return stream_is_wide(format) ? 2 : 4;
+}
+/* A slot: codes of two rows; then, of narrow formats, room for the scales of their blocks. */
+static inline uint32_t stream_slot_bytes(uint32_t format) {
+    return 2 * stream_group_steps(format) *
+           (stream_step_bytes(format) + (stream_is_wide(format) ? 0 : 32));
 }
 
 /* What a phase does with the sums of a row pair. */
@@ -86,29 +105,49 @@ struct gpu_stream_args {
     DEV(const float) angles;            /* [capacity][d_head / 2][2] */
     DEV(half) k_cache;                  /* of layer 0: [n_kv_heads][capacity][d_stride] */
     DEV(half) v_cache;
-    DEV(float) x;          /* [d_model] residual stream */
-    DEV(float) qkv;        /* [(n_heads + 2 n_kv_heads) d_head], before rotation */
-    DEV(half) attended;    /* [n_heads d_head], padded with zeros to GPU_PAD */
-    DEV(half) hidden;      /* [d_ff], likewise */
-    DEV(float) logits;     /* [n_vocab] */
-    DEV(float) part;       /* [n_heads][n_splits][d_head + 2]: max, sum, weighted values */
-    DEV(float) best_value; /* [grid] */
+    /* What blocks tell one another: a float or FP16 with the turn it is of, in one word (stream_device.h);
+     * as many words as a multiple of 4. */
+    DEV(uint64_t) x;        /* [d_model] residual stream */
+    DEV(uint64_t) qkv;      /* [(n_heads + 2 n_kv_heads) d_head], before rotation */
+    DEV(uint64_t) part;     /* [n_heads][n_splits][d_head + 2]: max, sum, weighted values */
+    DEV(uint32_t) attended; /* [n_heads d_head] */
+    DEV(uint32_t) hidden;   /* [d_ff] */
+    DEV(float) logits;      /* [n_vocab] */
+    DEV(float) best_value;  /* [grid] */
     DEV(uint32_t) best_index;
-    DEV(uint32_t) arrived; /* grid barrier: 0 when the kernel begins */
+    DEV(const uint32_t) turn; /* tokens done */
     DEV(const struct gpu_state) state;
-    uint64_t cache_stride; /* halves from one layer's cache to the next */
-    /* What the text is specialised for: enum gpu_stream_format of all phases; slots of a warp's ring;
-     * warps that multiply. */
-    uint32_t format, n_slots, n_workers;
-    uint32_t shared_bytes; /* of a block, for the launch */
-    uint32_t n_phases, d_model, embedding_stride, n_heads, n_kv_heads, d_head, d_stride, capacity;
-    uint32_t n_splits;        /* of the cache, at most; few positions use fewer */
-    uint32_t lanes;           /* that share a position: a power of two, 8 lanes >= d_stride */
-    uint32_t input_cols;      /* the widest input, padded as stream_padded_cols says */
-    uint32_t input_bytes;     /* room for that, or for attention's needs */
-    uint32_t n_segments;      /* room for partial sums of a phase: row pairs of a block + workers */
-    uint32_t position, token; /* the kernel's own: from the state */
+    uint64_t cache_stride;       /* halves from one layer's cache to the next */
+    uint32_t format;             /* enum gpu_stream_format of all phases */
+    uint32_t n_slots, n_workers; /* of a warp's ring; warps that multiply */
+    uint32_t shared_bytes;       /* of a block, for the launch */
+    uint32_t n_layers, n_phases, d_model, d_ff, embedding_stride, n_heads, n_kv_heads, d_head,
+        d_stride, capacity;
+    uint32_t n_splits;    /* of the cache, at most; few positions use fewer */
+    uint32_t lanes;       /* that share a position: a power of two, 8 lanes >= d_stride */
+    uint32_t input_cols;  /* the widest input, padded as stream_padded_cols says */
+    uint32_t input_bytes; /* room for that, or for attention's needs */
+    uint32_t n_segments;  /* room for partial sums of a phase: row pairs of a block + workers */
+    uint32_t position, token, first_turn; /* the kernel's own: from the state and the turn */
+    uint32_t
+        exponents; /* likewise: of 1024 as FP16, twice, which no compiler shall put into instructions */
     float eps, scale, inverse_width; /* scale 1 / sqrt(d_head), inverse_width 1 / d_model */
 };
+
+/* What the text is specialised for (cuda_stream.c): a function of the kernels, the argument it stands
+ * for, and the constant in the text that is written over. The less a multiprocessor has to fetch of the code,
+ * the sooner a token is done. */
+#define STREAM_CONSTANTS(X)                 \
+    X(stream_format, format, "0x0ec0f000")  \
+    X(n_slots, n_slots, "0x0ec0f001")       \
+    X(n_workers, n_workers, "0x0ec0f002")   \
+    X(d_model, d_model, "0x0ec0f004")       \
+    X(d_head, d_head, "0x0ec0f005")         \
+    X(d_stride, d_stride, "0x0ec0f006")     \
+    X(n_heads, n_heads, "0x0ec0f007")       \
+    X(n_kv_heads, n_kv_heads, "0x0ec0f008") \
+    X(lanes, lanes, "0x0ec0f009")           \
+    X(n_splits_max, n_splits, "0x0ec0f00a") \
+    X(d_ff, d_ff, "0x0ec0f00b")
 
 #endif

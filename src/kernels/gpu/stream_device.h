@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Words of the persistent kernel, beyond device.h: loads that may be left out, loads past the first
- * cache, pairs of FP16, and the barrier of the whole grid. The host build's are in the tests'
+ * cache, pairs of FP16, and words
+ * that blocks tell one another. The host build's are in the tests'
  * scripted libcuda.
  */
 #ifndef ECOCOMPUTE_KERNELS_GPU_STREAM_DEVICE_H
 #define ECOCOMPUTE_KERNELS_GPU_STREAM_DEVICE_H
 
 #include "device.h"
+#include "stream_args.h"
 
 typedef half half2 __attribute__((vector_size(4)));
 typedef uint32_t vec2 __attribute__((vector_size(8)));
@@ -32,27 +34,19 @@ STREAM_INLINE float pair_sum(half2 pair) {
 
 #ifndef ECO_GPU_EMULATED
 
-/* What the text was specialised for: cuda_stream.c writes over these constants before the driver
- * compiles, so that code of other formats is gone then. One of enum gpu_stream_format; slots of a
- * warp's ring; warps that multiply. */
-STREAM_INLINE uint32_t stream_format(void) {
-    uint32_t format;
-    __asm__("mov.u32 %0, 0x0ec0f000;" : "=r"(format));
-    return format;
-}
-STREAM_INLINE uint32_t n_slots(void) {
-    uint32_t n;
-    __asm__("mov.u32 %0, 0x0ec0f001;" : "=r"(n));
-    return n;
-}
+/* Constants that are written over before the driver compiles the text: what follows from them is gone
+ * then, or folded. */
+#define STREAM_CONSTANT(function, argument, mark)       \
+    STREAM_INLINE uint32_t function(void) {             \
+        uint32_t value;                                 \
+        __asm__("mov.u32 %0, " mark ";" : "=r"(value)); \
+        return value;                                   \
+    }
+STREAM_CONSTANTS(STREAM_CONSTANT)
+
 /* Until all but n_slots() - 2 of the thread's latest groups of copies are there. */
 STREAM_INLINE void ring_wait(void) {
     __asm__ volatile("cp.async.wait_group 0x0ec0f003;" ::: "memory");
-}
-STREAM_INLINE uint32_t n_workers(void) {
-    uint32_t n;
-    __asm__("mov.u32 %0, 0x0ec0f002;" : "=r"(n));
-    return n;
 }
 
 /* A gain or embedding, asked for where it is written and used later. Zero where `wanted` is 0. */
@@ -83,20 +77,55 @@ STREAM_INLINE void warp_barrier(void) {
     __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
 
-/* What other multiprocessors wrote: from the second cache. */
-STREAM_INLINE vec4 load_shared_vec(const GLOBAL void *p) {
+/* Words that blocks tell one another: a value and the turn it is of, stored and loaded as one, so that
+ * the turn vouches for the value and neither a barrier nor a fence is needed. Words are stored once a turn, and
+ * only after all have been heard that depend on the turn before (stream.c): a word is of the turn that is
+ * waited for or of the one before it. */
+STREAM_INLINE void tell(GLOBAL uint64_t *to, uint32_t value, uint32_t turn) {
+    __asm__ volatile(
+        "{\n\t.reg .b64 w;\n\tmov.b64 w, {%1, %2};\n\tst.relaxed.gpu.global.b64 [%0], w;\n\t}" ::
+            "l"(to),
+        "r"(value), "r"(turn)
+        : "memory");
+}
+/* FP16 with the lower half of the turn. */
+STREAM_INLINE void tell_half(GLOBAL uint32_t *to, half value, uint32_t turn) {
+    const union fp16_bits bits = {.value = value};
+    __asm__ volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(to),
+                     "r"((uint32_t)bits.bits | turn << 16)
+                     : "memory");
+}
+/* Two words, a value and its turn each. */
+STREAM_INLINE vec4 hear_two(const GLOBAL uint64_t *from) {
+    uint64_t a, b;
+    __asm__ volatile("ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2];"
+                     : "=l"(a), "=l"(b)
+                     : "l"(from)
+                     : "memory");
+    return (vec4){(uint32_t)a, (uint32_t)(a >> 32), (uint32_t)b, (uint32_t)(b >> 32)};
+}
+STREAM_INLINE vec2 hear_one(const GLOBAL uint64_t *from) {
+    uint64_t a;
+    __asm__ volatile("ld.relaxed.gpu.global.b64 %0, [%1];" : "=l"(a) : "l"(from) : "memory");
+    return (vec2){(uint32_t)a, (uint32_t)(a >> 32)};
+}
+/* Four words of halves. */
+STREAM_INLINE vec4 hear_halves(const GLOBAL uint32_t *from) {
     uint32_t a, b, c, d;
-    __asm__ volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];"
+    __asm__ volatile("ld.relaxed.gpu.global.v4.b32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
-                     : "l"(p));
+                     : "l"(from)
+                     : "memory");
     return (vec4){a, b, c, d};
 }
-STREAM_INLINE float load_shared_float(const GLOBAL float *p) {
-    float a;
-    __asm__ volatile("ld.global.cg.f32 %0, [%1];" : "=f"(a) : "l"(p));
-    return a;
+/* Once more around a loop that waits for others. After some 67 million the kernel faults, so that a mistake
+ * is an error and not a hang. */
+STREAM_INLINE void wait_on(uint32_t *turns) {
+    *turns += 1;
+    if (*turns > 1u << 26) {
+        __asm__ volatile("trap;");
+    }
 }
-
 /* To two units in the last place. */
 STREAM_INLINE float rsqrt_fast(float x) {
     return __nvvm_rsqrt_approx_f(x);
@@ -105,39 +134,15 @@ STREAM_INLINE float div_fast(float a, float b) {
     return __nvvm_div_approx_f(a, b);
 }
 
-/* The value, which the compiler then cannot put into instructions as a constant. */
-STREAM_INLINE uint32_t opaque(uint32_t value) {
-    __asm__ volatile("" : "+r"(value));
-    return value;
+/* (a & b) | c, one instruction where c is not a constant. */
+STREAM_INLINE uint32_t and_or(uint32_t a, uint32_t b, uint32_t c) {
+    uint32_t out;
+    __asm__("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(out) : "r"(a), "r"(b), "r"(c));
+    return out;
 }
 
 STREAM_INLINE void prefetch_second_cache(const GLOBAL void *p) {
     __asm__ volatile("prefetch.global.L2 [%0];" ::"l"(p));
-}
-
-/* Bytes of a (0 … 3) and b (4 … 7), one a nibble of `pick`, lowest first. */
-STREAM_INLINE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t pick) {
-    return (uint32_t)__nvvm_prmt((int)a, (int)b, (int)pick);
-}
-
-/* One more block has come here; what its threads wrote before is visible to who sees the count. */
-STREAM_INLINE void grid_arrive(GLOBAL uint32_t *arrived) {
-    __asm__ volatile("fence.acq_rel.gpu;\n\tred.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(arrived)
-                     : "memory");
-}
-/* Until `n` have come. Some 67 million turns at most, then the
- * kernel faults, so that a mistake is an error and not a hang. */
-STREAM_INLINE void grid_wait(const GLOBAL uint32_t *arrived, uint32_t n) {
-    uint32_t seen = 0;
-    for (uint32_t turns = 0; seen < n; turns++) {
-        __asm__ volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-                         : "=r"(seen)
-                         : "l"(arrived)
-                         : "memory");
-        if (turns > 1u << 26) {
-            __asm__ volatile("trap;");
-        }
-    }
 }
 
 #else
@@ -158,39 +163,44 @@ static inline void copy_async_word(void *to, const void *from, bool take) {
     *(uint32_t *)to = take ? *(const uint32_t *)from : 0;
 }
 void warp_barrier(void);
-static inline vec4 load_shared_vec(const void *p) {
-    return *(const vec4 *)p;
-}
-static inline float load_shared_float(const float *p) {
-    return *p;
-}
 static inline float rsqrt_fast(float x) {
     return 1.0f / sqrtf(x);
 }
 static inline float div_fast(float a, float b) {
     return a / b;
 }
-static inline uint32_t opaque(uint32_t value) {
-    return value;
+static inline uint32_t and_or(uint32_t a, uint32_t b, uint32_t c) {
+    return (a & b) | c;
 }
 static inline void prefetch_second_cache(const void *p) {
     (void)p;
 }
-static inline uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t pick) {
-    const uint64_t both = (uint64_t)b << 32 | a;
-    uint32_t out = 0;
-    for (uint32_t i = 0; i < 4; i++) {
-        out |= (uint32_t)(both >> (8 * ((pick >> (4 * i)) & 7)) & 0xff) << (8 * i);
-    }
-    return out;
-}
-uint32_t stream_format(void);
-uint32_t n_slots(void);
-uint32_t n_workers(void);
+#define STREAM_CONSTANT(function, argument, mark) uint32_t function(void);
+STREAM_CONSTANTS(STREAM_CONSTANT)
 void ring_wait(void);
-void grid_arrive(uint32_t *arrived);
-void grid_wait(const uint32_t *arrived, uint32_t n);
+void tell(uint64_t *to, uint32_t value, uint32_t turn);
+void tell_half(uint32_t *to, half value, uint32_t turn);
+static inline vec4 hear_two(const uint64_t *from) {
+    return (vec4){(uint32_t)from[0], (uint32_t)(from[0] >> 32), (uint32_t)from[1],
+                  (uint32_t)(from[1] >> 32)};
+}
+static inline vec2 hear_one(const uint64_t *from) {
+    return (vec2){(uint32_t)*from, (uint32_t)(*from >> 32)};
+}
+static inline vec4 hear_halves(const uint32_t *from) {
+    return *(const vec4 *)(const void *)from;
+}
+void wait_on(uint32_t *turns);
 
 #endif
+
+/* n > 0 as a factor of 2^-32, rounded up; 0 stands for 1. */
+STREAM_INLINE uint32_t inverse_of(uint32_t n) {
+    return 0xffffffffu / n + 1;
+}
+/* x / n by its inverse, for x n below 2^32. */
+STREAM_INLINE uint32_t times_inverse(uint32_t x, uint32_t inverse) {
+    return inverse == 0 ? x : (uint32_t)((uint64_t)x * inverse >> 32);
+}
 
 #endif

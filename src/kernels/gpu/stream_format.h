@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What stream.c has to know of a weight format, and the products of a lane: eight or sixteen columns
- * of one row with the input. 4-bit and 8-bit weights become pairs of FP16 and are multiplied as such
- * with inputs scaled by 1/8 (no overflow), four products a sum, then FP32.
+ * What stream.c has to know of a weight format, and the products of a warp with one input: on tensor
+ * cores, exact products and sums in FP32. 4-bit and 8-bit weights become pairs of FP16 first, exactly; what
+ * has a scale of its block is multiplied with it afterwards. BF16 and INT8 do without tensor cores.
  */
 #ifndef ECOCOMPUTE_KERNELS_GPU_STREAM_FORMAT_H
 #define ECOCOMPUTE_KERNELS_GPU_STREAM_FORMAT_H
 
 #include "kernels/quant.h"
+#include "mma.h"
 #include "stream_args.h"
 #include "stream_device.h"
 
@@ -24,10 +25,21 @@ STREAM_INLINE uint32_t bits_of(float value) {
     return out.bits;
 }
 
+/* Sum of a number a warp, in a fixed order. 16 bytes aligned. */
+STREAM_INLINE float sum_of_warps(const SHARED float *of) {
+    float sum = 0.0f;
+    UNROLL
+    for (uint32_t i = 0; i < STREAM_WARPS / 4; i++) {
+        const vec4 v = ((const SHARED vec4 *)of)[i];
+        sum += (float_of(v[0]) + float_of(v[1])) + (float_of(v[2]) + float_of(v[3]));
+    }
+    return sum;
+}
+
 /* MARK: - What a format is made of */
 
 STREAM_INLINE bool is_wide(void) {
-    return stream_format() == STREAM_FP16 || stream_format() == STREAM_BF16;
+    return stream_is_wide(stream_format());
 }
 STREAM_INLINE bool is_nf4(void) {
     return stream_format() == STREAM_NF4 || stream_format() == STREAM_NF4_SMALL;
@@ -38,12 +50,21 @@ STREAM_INLINE bool is_nibble(void) {
 STREAM_INLINE uint32_t code_bits(void) {
     return is_wide() ? 16 : is_nibble() ? 4 : 8;
 }
-/* Columns a warp takes at a step, and bytes of a row. */
 STREAM_INLINE uint32_t step_cols(void) {
-    return is_nibble() ? 512 : 256;
+    return stream_step_cols(stream_format());
 }
 STREAM_INLINE uint32_t step_bytes(void) {
-    return is_wide() ? 512 : 256;
+    return stream_step_bytes(stream_format());
+}
+STREAM_INLINE uint32_t group_steps(void) {
+    return stream_group_steps(stream_format());
+}
+/* Where a slot's second row begins, and, behind both rows, its scales. */
+STREAM_INLINE uint32_t slot_row_bytes(void) {
+    return group_steps() * step_bytes();
+}
+STREAM_INLINE uint32_t slot_row_scales(void) {
+    return group_steps() * 32;
 }
 /* Bytes of the scales of a step's blocks; 0: one scale a row, or none. */
 STREAM_INLINE uint32_t scale_step_bytes(void) {
@@ -52,14 +73,11 @@ STREAM_INLINE uint32_t scale_step_bytes(void) {
            : stream_format() == STREAM_Q8_0 ? 8 * 2
                                             : 0;
 }
-/* The lane's scale among those of a step, as a float. */
-STREAM_INLINE float lane_scale(const SHARED char *scales) {
-    const uint32_t lane = thread_index() % WARP;
-    if (is_nf4()) {
-        return ((const SHARED float *)scales)[lane / 4];
-    }
-    return (
-        float)((const SHARED half *)scales)[stream_format() == STREAM_Q4_0 ? lane / 2 : lane / 4];
+/* The scale of the lane's 32 columns among those of a step; with four bits, of its part of 256 columns. */
+STREAM_INLINE float lane_scale(const SHARED char *scales, uint32_t part) {
+    const uint32_t block = part * 8 + thread_index() % WARP / 4;
+    return is_nf4() ? ((const SHARED float *)scales)[block / 2]
+                    : (float)((const SHARED half *)scales)[block];
 }
 STREAM_INLINE bool has_block_scale(void) {
     return scale_step_bytes() != 0;
@@ -68,33 +86,31 @@ STREAM_INLINE bool has_row_scale(void) {
     return stream_format() == STREAM_W8A16 || stream_format() == STREAM_FP8 ||
            stream_format() == STREAM_INT8;
 }
-/* What the sum of a row is multiplied with in the end: the inputs' 1/8 and the codes' own factor. */
-STREAM_INLINE float sum_factor(void) {
-    return is_nf4()                          ? 8.0f
-           : stream_format() == STREAM_Q4_0  ? 64.0f
-           : stream_format() == STREAM_Q8_0  ? 1024.0f
-           : stream_format() == STREAM_W8A16 ? 1024.0f / 127.0f
-           : stream_format() == STREAM_INT8  ? 1024.0f / 127.0f
-           : stream_format() == STREAM_FP8   ? 2048.0f
-                                             : 1.0f;
+/* Whether sums lie on the diagonal of a warp's products (struct sums). */
+STREAM_INLINE bool is_diagonal(void) {
+    return stream_format() != STREAM_BF16 && stream_format() != STREAM_INT8;
 }
+/* What the sum of a row is multiplied with in the end. */
+STREAM_INLINE float sum_factor(void) {
+    return stream_format() == STREAM_W8A16  ? 1.0f / 127.0f
+           : stream_format() == STREAM_INT8 ? 1024.0f / 127.0f
+           : stream_format() == STREAM_FP8  ? 256.0f
+                                            : 1.0f;
+}
+/* INT8 adds four products of an outlier's group in FP16: so that none overflows. */
 STREAM_INLINE float input_factor(void) {
-    return is_wide() ? 1.0f : 0.125f;
+    return stream_format() == STREAM_INT8 ? 0.125f : 1.0f;
 }
 
-/* Slot of element e of the input. A lane of a 4-bit format reads 16 elements as two 16-byte pieces,
- * which are kept apart so that lanes never meet in a bank; Q4_0 takes nibbles i and i + 4 of a word
- * at once, FP8 bytes i and i + 2, so these lie side by side. */
+/* Slot of element e of the input: Q4_0 takes nibbles i and i + 4 of a word at once, FP8 bytes i and
+ * i + 2, so these lie side by side. */
 STREAM_INLINE uint32_t slot(uint32_t e) {
-    if (is_wide()) {
-        return e;
-    }
-    if (code_bits() == 8) {
-        return stream_format() == STREAM_FP8 ? (e & ~3u) | (e & 1) << 1 | (e >> 1 & 1) : e;
-    }
-    const uint32_t lane = e / 16 % WARP;
-    const uint32_t within = stream_format() == STREAM_Q4_0 ? (e & 3) << 1 | (e >> 2 & 1) : e & 7;
-    return e / 512 * 512 + (e >> 3 & 1) * 256 + lane * 8 + within;
+    return stream_format() == STREAM_FP8    ? (e & ~3u) | (e & 1) << 1 | (e >> 1 & 1)
+           : stream_format() == STREAM_Q4_0 ? (e & ~7u) | (e & 3) << 1 | (e >> 2 & 1)
+                                            : e;
+}
+STREAM_INLINE bool slots_in_order(void) {
+    return stream_format() != STREAM_FP8 && stream_format() != STREAM_Q4_0;
 }
 
 /* MARK: - Products */
@@ -129,15 +145,24 @@ STREAM_INLINE uint32_t table_bytes(void) {
                                                  : 0;
 }
 
-STREAM_INLINE float dot8_fp16(vec4 w, vec4 x, float sum) {
-    UNROLL
-    for (int k = 0; k < 4; k++) {
-        sum = fma_f32(half_low(w[k]), half_low(x[k]), sum);
-        sum = fma_f32(half_high(w[k]), half_high(x[k]), sum);
-    }
-    return sum;
+/* Sums of a warp: the C operand of its products (mma.h). Lanes 4 g … 4 g + 3 have 32 columns in
+ * a row of each of two; A holds both rows of all eight such parts, B the inputs of all, so that of
+ * the products of any part with any other those on the diagonal count: in lane 9 h of even g = 2 h
+ * and 9 h + 4 of odd. */
+struct sums {
+    float c[4], more[4]; /* the second shortens the chain of sums */
+};
+
+/* Two rows of a lane's eight columns as pairs of FP16, times the input's. `low` and `high` may be one. */
+STREAM_INLINE void add_eight(float low[4], float high[4], const uint32_t first[4],
+                             const uint32_t second[4], vec4 x) {
+    const uint32_t a[4] = {first[0], second[0], first[1], second[1]};
+    const uint32_t b[4] = {first[2], second[2], first[3], second[3]};
+    mma_f16(low, a, x[0], x[1]);
+    mma_f16(high, b, x[2], x[3]);
 }
 
+/* BF16 has no product with FP16: each lane by itself, sums at c[0] and c[2]. */
 STREAM_INLINE float dot8_bf16(vec4 w, vec4 x, float sum) {
     UNROLL
     for (int k = 0; k < 4; k++) {
@@ -147,42 +172,7 @@ STREAM_INLINE float dot8_bf16(vec4 w, vec4 x, float sum) {
     return sum;
 }
 
-/* Values of the two codes in byte k of w. */
-STREAM_INLINE half2 nf4_pair(uint32_t w, uint32_t k, uint32_t lane_bytes) {
-    const SHARED char *table = (const SHARED char *)shared_dynamic;
-    if (stream_format() == STREAM_NF4_SMALL) {
-        const uint32_t byte = w >> (8 * k);
-        const half2 low = *(const SHARED half2 *)(table + ((byte & 15) << 7 | lane_bytes));
-        const half2 high = *(const SHARED half2 *)(table + ((byte & 240) << 3 | lane_bytes));
-        return (half2){low[0], high[0]};
-    }
-    return *(const SHARED half2 *)(table + pick_bytes(w, lane_bytes, 0x5504u | k << 4));
-}
-
-STREAM_INLINE float dot8_nf4(uint32_t w, vec4 x, uint32_t lane_bytes) {
-    half2 sum = nf4_pair(w, 0, lane_bytes) * as_pair(x[0]);
-    sum = nf4_pair(w, 1, lane_bytes) * as_pair(x[1]) + sum;
-    sum = nf4_pair(w, 2, lane_bytes) * as_pair(x[2]) + sum;
-    sum = nf4_pair(w, 3, lane_bytes) * as_pair(x[3]) + sum;
-    return pair_sum(sum);
-}
-
-/* (code - 8) / 8 by the exponent of FP16: 0x6400 | code is 1024 + code, 0x6400 | 16 code 1024 + 16
- * code. */
-STREAM_INLINE float dot8_q4_0(uint32_t w, vec4 x, uint32_t exponents) {
-    const half2 eighth = pair_of(0.125f);
-    const half2 small = pair_of(0.0078125f);
-    const half2 low_bias = pair_of(-129.0f);
-    const half2 high_bias = pair_of(-9.0f);
-    const uint32_t v = w >> 8;
-    half2 sum = (as_pair((w & 0x000f000fu) | exponents) * eighth + low_bias) * as_pair(x[0]);
-    sum = (as_pair((w & 0x00f000f0u) | exponents) * small + high_bias) * as_pair(x[1]) + sum;
-    sum = (as_pair((v & 0x000f000fu) | exponents) * eighth + low_bias) * as_pair(x[2]) + sum;
-    sum = (as_pair((v & 0x00f000f0u) | exponents) * small + high_bias) * as_pair(x[3]) + sum;
-    return pair_sum(sum);
-}
-
-/* code / 128, likewise: 0x6400 | (code + 128) is 1152 + code. */
+/* INT8's outliers, likewise: code / 128 by the exponent of FP16: 0x6400 | (code + 128) is 1152 + code. */
 STREAM_INLINE float dot8_int8(vec2 w, vec4 x) {
     const half2 scale = pair_of(0.0078125f);
     const half2 bias = pair_of(-9.0f);
@@ -190,56 +180,117 @@ STREAM_INLINE float dot8_int8(vec2 w, vec4 x) {
     UNROLL
     for (int k = 0; k < 2; k++) {
         const uint32_t u = w[k] ^ 0x80808080u;
-        const half2 low = as_pair(pick_bytes(u, 0x64646464u, 0x4140u)) * scale + bias;
-        const half2 high = as_pair(pick_bytes(u, 0x64646464u, 0x4342u)) * scale + bias;
+        const half2 low = as_pair(byte_permute(u, 0x64646464u, 0x4140u)) * scale + bias;
+        const half2 high = as_pair(byte_permute(u, 0x64646464u, 0x4342u)) * scale + bias;
         sum = low * as_pair(x[2 * k]) + sum;
         sum = high * as_pair(x[2 * k + 1]) + sum;
     }
     return pair_sum(sum);
 }
 
-/* E4M3 by shifting its seven bits under FP16's exponent: the value over 256, subnormals included. */
-STREAM_INLINE float dot8_fp8(vec2 w, vec4 x) {
-    half2 sum = pair_of(0.0f);
+/* Values of the two codes in byte k of w. */
+STREAM_INLINE uint32_t nf4_pair(uint32_t w, uint32_t k, uint32_t lane_bytes) {
+    const SHARED char *table = (const SHARED char *)shared_dynamic;
+    if (stream_format() == STREAM_NF4_SMALL) {
+        const uint32_t byte = w >> (8 * k);
+        const uint32_t low = *(const SHARED uint32_t *)(table + ((byte & 15) << 7 | lane_bytes));
+        const uint32_t high = *(const SHARED uint32_t *)(table + ((byte & 240) << 3 | lane_bytes));
+        return byte_permute(low, high, 0x5410u);
+    }
+    return *(const SHARED uint32_t *)(table + byte_permute(w, lane_bytes, 0x5504u | k << 4));
+}
+
+/* Pairs of FP16 of eight codes of four bits. Q4_0: code - 8 by FP16's exponent: 0x6400 | code is
+ * 1024 + code, 0x6400 | 16 code is 1024 + 16 code. */
+STREAM_INLINE void widen_nibbles(uint32_t w, uint32_t fixed, uint32_t out[4]) {
+    if (is_nf4()) {
+        UNROLL
+        for (uint32_t k = 0; k < 4; k++) {
+            out[k] = nf4_pair(w, k, fixed);
+        }
+        return;
+    }
+    const uint32_t v = w >> 8;
+    out[0] = half2_sub(and_or(w, 0x000f000fu, fixed), 0x64086408u);              /* 1032 */
+    out[1] = half2_fma(and_or(w, 0x00f000f0u, fixed), 0x2c002c00u, 0xd480d480u); /* / 16 - 72 */
+    out[2] = half2_sub(and_or(v, 0x000f000fu, fixed), 0x64086408u);
+    out[3] = half2_fma(and_or(v, 0x00f000f0u, fixed), 0x2c002c00u, 0xd480d480u);
+}
+
+/* Likewise of eight codes of eight bits: integers, or E4M3 by shifting its seven bits under FP16's
+ * exponent, the value over 256, subnormals included. */
+STREAM_INLINE void widen_bytes(vec2 w, uint32_t out[4]) {
     UNROLL
     for (int k = 0; k < 2; k++) {
-        const uint32_t even = w[k] << 8;
-        const half2 low = as_pair((even & 0x80008000u) | (even >> 1 & 0x3f803f80u));
-        const half2 high = as_pair((w[k] & 0x80008000u) | (w[k] >> 1 & 0x3f803f80u));
-        sum = low * as_pair(x[2 * k]) + sum;
-        sum = high * as_pair(x[2 * k + 1]) + sum;
+        if (stream_format() == STREAM_FP8) {
+            const uint32_t even = w[k] << 8;
+            out[2 * k] = (even & 0x80008000u) | (even >> 1 & 0x3f803f80u);
+            out[2 * k + 1] = (w[k] & 0x80008000u) | (w[k] >> 1 & 0x3f803f80u);
+        } else {
+            const uint32_t u = w[k] ^ 0x80808080u;
+            out[2 * k] = half2_sub(byte_permute(u, 0x64646464u, 0x4140u), 0x64806480u); /* 1152 */
+            out[2 * k + 1] = half2_sub(byte_permute(u, 0x64646464u, 0x4342u), 0x64806480u);
+        }
     }
-    return pair_sum(sum);
 }
 
-/* The lane's columns of one step of one row, added to sum. `codes` is the lane's place in shared
- * memory, `scale` that of its block where the format has such. */
-STREAM_INLINE float add_dot(const SHARED char *codes, float scale, const vec4 x[2], uint32_t fixed,
-                            float sum) {
-    if (is_wide()) {
-        const vec4 w = *(const SHARED vec4 *)codes;
-        return stream_format() == STREAM_BF16 ? dot8_bf16(w, x[0], sum) : dot8_fp16(w, x[0], sum);
-    }
-    const vec2 w = *(const SHARED vec2 *)codes;
-    if (stream_format() == STREAM_FP8) {
-        return sum + dot8_fp8(w, x[0]);
-    }
-    if (stream_format() == STREAM_W8A16) {
-        return sum + dot8_int8(w, x[0]);
-    }
-    if (stream_format() == STREAM_Q8_0) {
-        return fma_f32(dot8_int8(w, x[0]), scale, sum);
-    }
-    if (is_nf4()) {
-        return fma_f32(dot8_nf4(w[0], x[0], fixed) + dot8_nf4(w[1], x[1], fixed), scale, sum);
-    }
-    return fma_f32(dot8_q4_0(w[0], x[0], fixed) + dot8_q4_0(w[1], x[1], fixed), scale, sum);
+/* Adds what has a scale of its block: `scales` those of the step, of the first row. */
+STREAM_INLINE void add_scaled(struct sums *s, const float block[4], const SHARED char *scales,
+                              uint32_t part) {
+    const float first = lane_scale(scales, part);
+    const float second = lane_scale(scales + slot_row_scales(), part);
+    s->c[0] = fma_f32(block[0], first, s->c[0]);
+    s->c[1] = fma_f32(block[1], first, s->c[1]);
+    s->c[2] = fma_f32(block[2], second, s->c[2]);
+    s->c[3] = fma_f32(block[3], second, s->c[3]);
 }
 
-/* What stays the same in all products, kept in a register by the compiler's not knowing it: the
- * lane's column of the table, or FP16's exponent bits. */
-STREAM_INLINE uint32_t fixed_word(void) {
-    return opaque(is_nf4() ? thread_index() % WARP * 4 : 0x64006400u);
+/* A step of 4-bit codes: two parts of 256 columns. */
+STREAM_INLINE void add_nibbles(struct sums *s, const SHARED char *codes, const SHARED char *scales,
+                               const SHARED vec4 *input, uint32_t fixed) {
+    const uint32_t lane = thread_index() % WARP;
+    UNROLL
+    for (uint32_t part = 0; part < 2; part++) {
+        const SHARED char *at = codes + (part * WARP + lane) * 4;
+        uint32_t first[4], second[4];
+        widen_nibbles(*(const SHARED uint32_t *)at, fixed, first);
+        widen_nibbles(*(const SHARED uint32_t *)(at + slot_row_bytes()), fixed, second);
+        float block[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        add_eight(block, block, first, second, input[part * WARP + lane]);
+        add_scaled(s, block, scales, part);
+    }
+}
+
+/* A step of 8 bits. */
+STREAM_INLINE void add_bytes(struct sums *s, const SHARED char *codes, const SHARED char *scales,
+                             const SHARED vec4 *input) {
+    const uint32_t lane = thread_index() % WARP;
+    uint32_t first[4], second[4];
+    widen_bytes(*(const SHARED vec2 *)(codes + lane * 8), first);
+    widen_bytes(*(const SHARED vec2 *)(codes + slot_row_bytes() + lane * 8), second);
+    if (!has_block_scale()) {
+        add_eight(s->c, s->more, first, second, input[lane]);
+        return;
+    }
+    float block[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    add_eight(block, block, first, second, input[lane]);
+    add_scaled(s, block, scales, 0);
+}
+
+/* A step of 16 bits. */
+STREAM_INLINE void add_wide(struct sums *s, const SHARED char *codes, const SHARED vec4 *input) {
+    const uint32_t lane = thread_index() % WARP;
+    const vec4 x = input[lane];
+    const vec4 a = ((const SHARED vec4 *)codes)[lane];
+    const vec4 b = ((const SHARED vec4 *)(codes + slot_row_bytes()))[lane];
+    if (stream_format() == STREAM_BF16) {
+        s->c[0] = dot8_bf16(a, x, s->c[0]);
+        s->c[2] = dot8_bf16(b, x, s->c[2]);
+        return;
+    }
+    const uint32_t first[4] = {a[0], a[1], a[2], a[3]};
+    const uint32_t second[4] = {b[0], b[1], b[2], b[3]};
+    add_eight(s->c, s->more, first, second, x);
 }
 
 #endif

@@ -7,14 +7,15 @@
 #ifndef ECOCOMPUTE_KERNELS_GPU_STREAM_WEIGHTS_H
 #define ECOCOMPUTE_KERNELS_GPU_STREAM_WEIGHTS_H
 
-#include "mma.h"
 #include "stream_format.h"
 
-/* A block's row pairs of a phase. A pair is taken in groups of two steps (16 bits) or four. */
+/* A block's row pairs of a phase. A pair is taken in groups of group_steps(). */
 struct share {
     uint32_t first_pair, n_pairs;
-    uint32_t n_groups; /* of a pair */
-    uint32_t n_each;   /* a warp's: its own are n_each * warp and on */
+    uint32_t n_groups;                     /* of a pair */
+    uint32_t n_each;                       /* a warp's: its own are n_each * warp and on */
+    uint32_t inverse_groups, inverse_each; /* inverse_of n_groups and n_each */
+    uint32_t unused[2];
 };
 
 /* Where things lie in shared memory. */
@@ -29,13 +30,8 @@ struct places {
     SHARED char *ring;                 /* [n_workers()][n_slots()][slot_bytes()] */
 };
 
-STREAM_INLINE uint32_t group_steps(void) {
-    return is_wide() ? 2 : 4;
-}
-/* A slot: codes of two rows; then the scales of the blocks of each. */
-enum { SLOT_ROW_BYTES = 1024, SLOT_ROW_SCALES = 128 };
 STREAM_INLINE uint32_t slot_bytes(void) {
-    return is_wide() ? STREAM_WIDE_SLOT_BYTES : STREAM_NARROW_SLOT_BYTES;
+    return stream_slot_bytes(stream_format());
 }
 
 STREAM_INLINE uint32_t warp_of_block(void) {
@@ -51,6 +47,8 @@ STREAM_INLINE struct share share_of(uint32_t rows, uint32_t stride) {
     share.n_pairs = each + (block_index() < more ? 1 : 0);
     share.n_groups = (stride + group_steps() * step_cols() - 1) / (group_steps() * step_cols());
     share.n_each = (share.n_pairs * share.n_groups + n_workers() - 1) / n_workers();
+    share.inverse_groups = inverse_of(share.n_groups);
+    share.inverse_each = share.n_each > 0 ? inverse_of(share.n_each) : 0;
     return share;
 }
 
@@ -59,10 +57,10 @@ struct part_of_phase {
     uint32_t pair, group, n;
 };
 
-STREAM_INLINE struct part_of_phase warp_part(struct share share) {
+STREAM_INLINE struct part_of_phase part_of_worker(struct share share, uint32_t worker) {
     const uint32_t all = share.n_pairs * share.n_groups;
-    const uint32_t first = min_u32(warp_of_block() * share.n_each, all);
-    const uint32_t pair = first / share.n_groups;
+    const uint32_t first = min_u32(worker * share.n_each, all);
+    const uint32_t pair = times_inverse(first, share.inverse_groups);
     return (struct part_of_phase){.pair = pair,
                                   .group = first - pair * share.n_groups,
                                   .n = min_u32(share.n_each, all - first)};
@@ -100,6 +98,8 @@ STREAM_INLINE struct places find_places(const struct gpu_stream_args *from) {
         *args = *from;
         args->position = position;
         args->token = from->state->token;
+        args->exponents = 0x64006400u;
+        args->first_turn = *from->turn * 2 * from->n_layers + 1;
     }
     return p;
 }
@@ -111,14 +111,15 @@ struct reader {
     const GLOBAL char *at, *scale;
     uint32_t phase, group, n_groups, left;
     uint32_t row_bytes, scale_row_bytes;
-    uint32_t rows_left; /* from the pair's first row to the matrix's last */
-    uint32_t slot;      /* of the ring, to be written next */
+    int32_t to_next, scale_to_next; /* from the end of a row to the first of the next pair */
+    uint32_t rows_left;             /* from the pair's first row to the matrix's last */
+    uint32_t slot;                  /* of the ring, to be written next */
 };
 
-STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i) {
+STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i, uint32_t worker) {
     const SHARED struct gpu_phase *phase = p.phases + i;
     const struct share share = p.shares[i];
-    const struct part_of_phase part = warp_part(share);
+    const struct part_of_phase part = part_of_worker(share, worker);
     const uint32_t row = 2 * (share.first_pair + part.pair);
     r->phase = i;
     r->group = part.group;
@@ -127,59 +128,72 @@ STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i) {
     r->row_bytes = phase->stride / 8 * code_bits();
     r->scale_row_bytes = phase->n_blocks * (is_nf4() ? 4 : 2);
     r->rows_left = phase->rows - row;
+    r->to_next = (int32_t)(2 * r->row_bytes - r->n_groups * slot_row_bytes());
+    r->scale_to_next =
+        (int32_t)(2 * r->scale_row_bytes - r->n_groups * group_steps() * scale_step_bytes());
     r->at = (const GLOBAL char *)phase->weights + (uint64_t)row * r->row_bytes +
-            r->group * SLOT_ROW_BYTES;
+            r->group * slot_row_bytes();
     r->scale = (const GLOBAL char *)phase->scales + (uint64_t)row * r->scale_row_bytes +
-               r->group * 4 * scale_step_bytes();
+               r->group * group_steps() * scale_step_bytes();
 }
 
-/* The lanes copy what lies in a row, zeros where it has ended. */
+/* The lanes copy what lies in a row, zeros where it has ended: nothing is read there. */
 STREAM_INLINE void copy_codes(const struct reader *r, SHARED char *slot) {
-    const uint32_t lane = thread_index() % WARP;
+    enum { AT_ONCE = 16 * WARP, MOST = 1024 };
+    const uint32_t lane = thread_index() % WARP * 16;
+    const uint32_t left = r->row_bytes - r->group * slot_row_bytes();
     UNROLL
-    for (uint32_t i = 0; i < 4; i++) {
-        const uint32_t row = i / 2;
-        const uint32_t offset = i % 2 * 16 * WARP + lane * 16;
-        const bool there = r->group * SLOT_ROW_BYTES + offset < r->row_bytes && row < r->rows_left;
-        copy_async(slot + row * SLOT_ROW_BYTES + offset,
-                   r->at + (there ? row * r->row_bytes + offset : 0), there);
+    for (uint32_t row = 0; row < 2; row++) {
+        const GLOBAL char *from = r->at + lane + (row == 0 ? 0 : r->row_bytes);
+        UNROLL
+        for (uint32_t first = 0; first < MOST; first += AT_ONCE) {
+            copy_async(slot + lane + row * slot_row_bytes() + first, from + first,
+                       lane + first < left && row < r->rows_left);
+        }
     }
 }
 
 STREAM_INLINE void copy_scales(const struct reader *r, SHARED char *slot) {
-    const uint32_t lane = thread_index() % WARP;
-    UNROLL
-    for (uint32_t row = 0; row < 2; row++) {
-        const bool there = r->group * 4 * scale_step_bytes() + lane * 4 < r->scale_row_bytes &&
-                           lane * 4 < 4 * scale_step_bytes() && row < r->rows_left;
-        copy_async_word(slot + 2 * SLOT_ROW_BYTES + row * SLOT_ROW_SCALES + lane * 4,
-                        r->scale + (there ? row * r->scale_row_bytes + lane * 4 : 0), there);
+    const uint32_t at = thread_index() % WARP * 4;
+    const uint32_t group_bytes = group_steps() * scale_step_bytes();
+    const bool there = at < group_bytes && r->group * group_bytes + at < r->scale_row_bytes;
+    SHARED char *to = slot + 2 * slot_row_bytes() + at;
+    copy_async_word(to, r->scale + at, there && r->rows_left > 0);
+    copy_async_word(to + slot_row_scales(), r->scale + r->scale_row_bytes + at,
+                    there && r->rows_left > 1);
+}
+
+/* To the worker's next group, of this phase or one to come. False: there is none any more. */
+STREAM_INLINE bool reader_find(struct reader *r, struct places p, uint32_t worker) {
+    while (r->left == 0 && r->phase + 1 < p.args->n_phases) {
+        reader_begin(r, p, r->phase + 1, worker);
+    }
+    return r->left > 0;
+}
+
+STREAM_INLINE void reader_advance(struct reader *r) {
+    r->left--;
+    r->group++;
+    r->at += slot_row_bytes();
+    r->scale += group_steps() * scale_step_bytes();
+    if (r->group == r->n_groups) { /* the next pair */
+        r->group = 0;
+        r->rows_left -= 2;
+        r->at += r->to_next;
+        r->scale += r->scale_to_next;
     }
 }
 
-/* Asks for the warp's next group, of this phase or one to come, if there is one; one commit a call
- * in any case, so that the waits can count. */
+/* Asks for the warp's next group, if there is one; one commit a call in any case, so that the waits can
+ * count. */
 STREAM_INLINE void ask(struct reader *r, struct places p) {
-    while (r->left == 0 && r->phase + 1 < p.args->n_phases) {
-        reader_begin(r, p, r->phase + 1);
-    }
-    if (r->left > 0) {
+    if (reader_find(r, p, warp_of_block())) {
         SHARED char *slot = p.ring + (warp_of_block() * n_slots() + r->slot) * slot_bytes();
         copy_codes(r, slot);
         if (has_block_scale()) {
             copy_scales(r, slot);
         }
-        r->left--;
-        r->group++;
-        r->at += SLOT_ROW_BYTES;
-        r->scale += 4 * scale_step_bytes();
-        if (r->group == r->n_groups) { /* the next pair */
-            r->group = 0;
-            r->rows_left -= 2;
-            r->at += 2 * (int64_t)r->row_bytes - r->n_groups * (int64_t)SLOT_ROW_BYTES;
-            r->scale +=
-                2 * (int64_t)r->scale_row_bytes - r->n_groups * 4 * (int64_t)scale_step_bytes();
-        }
+        reader_advance(r);
     }
     copy_commit();
     r->slot = r->slot + 1 == n_slots() ? 0 : r->slot + 1;
@@ -188,7 +202,7 @@ STREAM_INLINE void ask(struct reader *r, struct places p) {
 /* Fills the ring but for one slot. */
 STREAM_INLINE struct reader ring_begin(struct places p) {
     struct reader r;
-    reader_begin(&r, p, 0);
+    reader_begin(&r, p, 0, warp_of_block());
     r.slot = 0;
     for (uint32_t i = 1; i < n_slots(); i++) {
         ask(&r, p);
@@ -198,46 +212,62 @@ STREAM_INLINE struct reader ring_begin(struct places p) {
 
 /* MARK: - Products */
 
-/* A warp's sums of the pair it is in. */
-struct sums {
-    float first, second;
-};
-
 /* The warp's part of a pair is complete: half a warp has the first row's sum, the other the
  * second's. */
 STREAM_INLINE void sums_store(struct sums s, SHARED float *segment) {
     const uint32_t lane = thread_index() % WARP;
     const bool upper = lane >= 16;
-    float mine = upper ? s.second : s.first;
-    mine += shuffle_xor(upper ? s.first : s.second, 16);
+    float first = s.c[0] + s.more[0];
+    float second = s.c[2] + s.more[2];
+    if (is_diagonal()) {
+        const bool odd = lane / 4 % 2 == 1;
+        const bool mine = lane % 4 == lane / 8;
+        first = mine ? (odd ? s.c[1] + s.more[1] : first) : 0.0f;
+        second = mine ? (odd ? s.c[3] + s.more[3] : second) : 0.0f;
+    }
+    float sum = upper ? second : first;
+    sum += shuffle_xor(upper ? first : second, 16);
     UNROLL
     for (uint32_t mask = 8; mask > 0; mask >>= 1) {
-        mine += shuffle_xor(mine, mask);
+        sum += shuffle_xor(sum, mask);
     }
     if (lane % 16 == 0) {
-        segment[lane / 16] = mine;
+        segment[lane / 16] = sum;
     }
 }
 
 /* The products of two steps of a group, from step k on. What is not there has weights of zero, and
  * inputs that are numbers. */
-STREAM_INLINE struct sums use_two(const SHARED char *slot, uint32_t k, const SHARED vec4 *input,
-                                  uint32_t fixed, struct sums s) {
-    const uint32_t lane = thread_index() % WARP;
-    const SHARED char *codes = slot + lane * (step_bytes() / WARP);
-    const SHARED char *scales = slot + 2 * SLOT_ROW_BYTES;
-    const bool scaled = has_block_scale();
+STREAM_INLINE void use_two(const SHARED char *codes, const SHARED vec4 *input, uint32_t k,
+                           struct sums *s) {
     UNROLL
     for (uint32_t i = k; i < k + 2; i++) {
-        const SHARED vec4 *at = input + i * (step_cols() / 8) + lane;
-        const vec4 x[2] = {at[0], is_nibble() ? at[32] : at[0]};
-        const SHARED char *code = codes + i * step_bytes();
-        const SHARED char *scale = scales + i * scale_step_bytes();
-        s.first = add_dot(code, scaled ? lane_scale(scale) : 1.0f, x, fixed, s.first);
-        s.second = add_dot(code + SLOT_ROW_BYTES,
-                           scaled ? lane_scale(scale + SLOT_ROW_SCALES) : 1.0f, x, fixed, s.second);
+        const SHARED vec4 *x = input + i * (step_cols() / 8);
+        if (is_wide()) {
+            add_wide(s, codes + i * step_bytes(), x);
+        } else {
+            add_bytes(s, codes + i * step_bytes(),
+                      codes + 2 * slot_row_bytes() + i * scale_step_bytes(), x);
+        }
     }
-    return s;
+}
+
+/* All of a group's `n` steps. In a loop where a step is long: what is not unrolled is fetched once. */
+STREAM_INLINE void use_group(const SHARED char *codes, const SHARED vec4 *input, uint32_t n,
+                             uint32_t fixed, struct sums *s) {
+    const SHARED char *scales = codes + 2 * slot_row_bytes();
+    if (is_nibble()) {
+        NOT_UNROLLED
+        for (uint32_t i = 0; i < n; i++) {
+            add_nibbles(s, codes + i * step_bytes(), scales + i * scale_step_bytes(),
+                        input + i * (step_cols() / 8), fixed);
+        }
+        return;
+    }
+    use_two(codes, input, 0, s);
+    if (group_steps() > 2 && n > 2) {
+        use_two(codes, input, 2, s);
+    }
 }
 
 /* Where an INT8 input lies: codes and flags behind the values. */
@@ -251,8 +281,8 @@ enum { SCRATCH_ABSMAX = 48 }; /* of an INT8 input */
 
 /* As use_two: bytes with bytes; columns with an outlier among them also as FP16. `unit` turns the
  * integer sum into the others' measure. */
-STREAM_INLINE struct sums use_two_int8(const SHARED char *slot, uint32_t k, uint32_t step,
-                                       struct places p, float unit, struct sums s) {
+STREAM_INLINE void use_two_int8(const SHARED char *slot, uint32_t k, uint32_t step, struct places p,
+                                float unit, struct sums *s) {
     const uint32_t lane = thread_index() % WARP;
     UNROLL
     for (uint32_t i = k; i < k + 2; i++) {
@@ -260,29 +290,28 @@ STREAM_INLINE struct sums use_two_int8(const SHARED char *slot, uint32_t k, uint
         const SHARED char *code = slot + i * step_bytes() + lane * 8;
         const vec2 x = *(const SHARED vec2 *)(input_codes(p) + col);
         const vec2 a = *(const SHARED vec2 *)code;
-        const vec2 b = *(const SHARED vec2 *)(code + SLOT_ROW_BYTES);
-        s.first = fma_f32((float)dot_bytes(a[1], x[1], dot_bytes(a[0], x[0], 0)), unit, s.first);
-        s.second = fma_f32((float)dot_bytes(b[1], x[1], dot_bytes(b[0], x[0], 0)), unit, s.second);
+        const vec2 b = *(const SHARED vec2 *)(code + slot_row_bytes());
+        s->c[0] = fma_f32((float)dot_bytes(a[1], x[1], dot_bytes(a[0], x[0], 0)), unit, s->c[0]);
+        s->c[2] = fma_f32((float)dot_bytes(b[1], x[1], dot_bytes(b[0], x[0], 0)), unit, s->c[2]);
         if (*(const SHARED uint16_t *)(input_flags(p) + col / 4) != 0) {
             const vec4 values = *(const SHARED vec4 *)(p.input + col);
-            s.first += dot8_int8(a, values);
-            s.second += dot8_int8(b, values);
+            s->c[0] += dot8_int8(a, values);
+            s->c[2] += dot8_int8(b, values);
         }
     }
-    return s;
 }
 
-/* All of a warp's groups of phase i; on the way it asks for as many that follow. `slot` is the one
- * to be read next. */
+/* All of a warp's groups of phase i; on the way it asks for as many that follow. */
 STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct places p) {
-    struct part_of_phase part = warp_part(p.shares[i]);
+    const struct sums none = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
+    struct part_of_phase part = part_of_worker(p.shares[i], warp_of_block());
     const uint32_t n_groups = p.shares[i].n_groups;
     const uint32_t n_steps = (p.phases[i].stride + step_cols() - 1) / step_cols();
-    const uint32_t fixed = fixed_word();
+    const uint32_t fixed = is_nf4() ? thread_index() % WARP * 4 : p.args->exponents;
     const float unit = p.scratch[SCRATCH_ABSMAX] * (1.0f / (127.0f * 1024.0f));
     SHARED float *segment = p.segments + 2 * (part.pair + warp_of_block());
     const SHARED char *ring = p.ring + warp_of_block() * n_slots() * slot_bytes();
-    struct sums s = {0.0f, 0.0f};
+    struct sums s = none;
     while (part.n > 0) { /* the same for the whole warp */
         ring_wait();
         warp_barrier(); /* all lanes' copies are there, and all have done with the slot before */
@@ -290,13 +319,14 @@ STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct
         const uint32_t step = part.group * group_steps();
         const SHARED vec4 *input = (const SHARED vec4 *)p.input + step * (step_cols() / 8);
         const SHARED char *codes = ring + *slot * slot_bytes();
-        const bool second_half = !is_wide() && step + 2 < n_steps;
+        const uint32_t n = min_u32(group_steps(), n_steps - step);
         if (stream_format() == STREAM_INT8) {
-            s = use_two_int8(codes, 0, step, p, unit, s);
-            s = second_half ? use_two_int8(codes, 2, step, p, unit, s) : s;
+            use_two_int8(codes, 0, step, p, unit, &s);
+            if (group_steps() > 2 && n > 2) {
+                use_two_int8(codes, 2, step, p, unit, &s);
+            }
         } else {
-            s = use_two(codes, 0, input, fixed, s);
-            s = second_half ? use_two(codes, 2, input, fixed, s) : s;
+            use_group(codes, input, n, fixed, &s);
         }
         *slot = *slot + 1 == n_slots() ? 0 : *slot + 1;
         part.n--;
@@ -304,7 +334,7 @@ STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct
         if (part.group == n_groups || part.n == 0) {
             sums_store(s, segment);
             segment += 2;
-            s = (struct sums){0.0f, 0.0f};
+            s = none;
             part.group = 0;
         }
     }
