@@ -85,18 +85,12 @@ typedef struct verdict {
     uint32_t n_schema; /* of these, from the schema */
 } verdict;
 
-static const char *verdict_word(const verdict *v) {
-    return v->n_schema > 0     ? "schema-invalid"
-           : v->findings.n > 0 ? "schema-valid"
-                               : "protocol-conformant";
-}
-
 static void print_json(const validate_input *input, const verdict *v, bool first) {
     cli_out("%s\n  {", first ? "[" : ",");
     cli_json_field("report", v->path, false);
     if (input->profile != NULL) {
         cli_json_field("profile", input->profile, false);
-        cli_json_field("verdict", verdict_word(v), false);
+        cli_json_field("verdict", eco_findings_verdict(v->n_schema, v->findings.n), false);
     }
     cli_out("\"valid\": %s, ", v->findings.n == 0 ? "true" : "false");
     cli_json_field("findings", v->findings.lines.data != NULL ? v->findings.lines.data : "", true);

@@ -26,9 +26,7 @@ static const command commands[] = {
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
 /* Commands of the contract that this version lacks. */
-static const char *const later_commands[] = {"energy_estimate", "sweep",   "estimate",
-                                             "optimize",        "fit",     "check",
-                                             "architectures",   "compare", "share"};
+static const char *const later_commands[] = {"energy_estimate", "sweep", "compare", "share"};
 
 static void print_help(FILE *stream) {
     fprintf(stream, "Usage: ecocompute COMMAND [options]\n"

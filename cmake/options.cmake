@@ -2,7 +2,6 @@
 #
 # How every file of the project is compiled: the warning list of the style guide, strict rounding, sanitizers, and the
 # definitions by which the program can say that it is not a plain release build.
-find_package(Threads REQUIRED)
 add_library(ecoi_options INTERFACE)
 
 target_compile_definitions(ecoi_options INTERFACE _POSIX_C_SOURCE=200809L)
@@ -10,7 +9,9 @@ target_compile_options(ecoi_options INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
     -Wwrite-strings -Wcast-qual -Wvla -Wundef -Wformat=2 -Wdouble-promotion -Wswitch-enum -Wimplicit-fallthrough
     -ffp-contract=off -ffunction-sections -fdata-sections)
-target_link_options(ecoi_options INTERFACE -Wl,--gc-sections -Wl,--as-needed -Wl,-z,relro,-z,now)
+if(NOT ECO_WASM)
+    target_link_options(ecoi_options INTERFACE -Wl,--gc-sections -Wl,--as-needed -Wl,-z,relro,-z,now)
+endif()
 if(ECO_WERROR)
     target_compile_options(ecoi_options INTERFACE -Werror)
 endif()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every test a file: tests/unit and tests/kernels test_*.c are cmocka programs, tests/{cli,lab,kernels,device}/*.sh are
+# Every test a file: tests/unit and tests/kernels test_*.c are cmocka programs, tests/{cli,lab,kernels,wasm,device}/*.sh are
 # scripts that drive the real program (a name beginning with lib is a helper, not a test), tests/bench, tests/tools and
 # tests/device/*.c programs without cmocka. Exit 77 is a skip.
 find_path(CMOCKA_INCLUDE_DIR cmocka.h)
@@ -142,6 +142,7 @@ function(eco_add_scripts label timeout_s serial)
     endforeach()
 endfunction()
 eco_add_scripts(kernels 300 OFF)
+eco_add_scripts(wasm 300 OFF)
 if(TARGET ecocompute)
     eco_add_scripts(cli 60 OFF)
     set_tests_properties(cli_test_field_sensors cli_test_field_time PROPERTIES RUN_SERIAL ON) # they judge numbers
@@ -191,6 +192,7 @@ eco_add_check(check_field rules ${eco_tools}/check_field.sh ${PROJECT_SOURCE_DIR
 eco_add_check(check_format rules ${eco_tools}/check_format.sh ${PROJECT_SOURCE_DIR})
 eco_add_check(check_warnings rules ${eco_tools}/check_warnings.sh ${PROJECT_SOURCE_DIR})
 eco_add_check(check_headers rules ${eco_tools}/check_headers.sh ${PROJECT_SOURCE_DIR})
+eco_add_check(check_data_stale rules ${eco_tools}/check_data_stale.sh ${PROJECT_BINARY_DIR}/data-stale)
 eco_add_check(check_planted rules ${eco_tools}/check_planted.sh ${PROJECT_BINARY_DIR}/planted)
 set(eco_stale_clang ${ECO_CLANG})
 if(NOT eco_stale_clang)

@@ -13,6 +13,10 @@ allowed="
 include/ecocompute/record.h   the enumerator itself
 src/record/basis.c            the table of names, for writing and parsing
 src/protocol/run.c            every measured window closes here
+src/model/anchors.inc         generated from data/anchors.csv, which names its sources
+src/model/anchors_csv.c       parser: a table without a basis is in the published format, which holds measurements only
+src/model/curves.inc          generated from the published curves.json
+src/model/curves_read.c       parser: the same of a curves.json
 "
 
 expected=$(printf '%s\n' "$allowed" | awk 'NF { print $1 }' | LC_ALL=C sort)

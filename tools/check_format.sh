@@ -16,7 +16,7 @@ if ! command -v clang-format-14 >/dev/null; then
     exit 77
 fi
 folders=()
-for folder in include src cli tests; do
+for folder in include src cli wasm tests; do
     if [ -d "$folder" ]; then
         folders+=("$folder")
     fi

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# check_layers.sh [ROOT]: the include table of tools/layers.txt over include/, src/ and cli/.
+# check_layers.sh [ROOT]: the include table of tools/layers.txt over include/, src/, cli/ and wasm/.
 set -euo pipefail
 
 tools=$(cd "$(dirname "$0")" && pwd)
@@ -9,7 +9,7 @@ cd "${1:-$tools/..}"
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 folders=()
-for folder in include src cli; do
+for folder in include src cli wasm; do
     if [ -d "$folder" ]; then
         folders+=("$folder")
     fi

@@ -7,7 +7,7 @@ set -euo pipefail
 tools=$(cd "$(dirname "$0")" && pwd)
 cd "${1:-$tools/..}"
 folders=()
-for folder in include src cli tests; do
+for folder in include src cli wasm tests; do
     if [ -d "$folder" ]; then
         folders+=("$folder")
     fi

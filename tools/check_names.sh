@@ -7,7 +7,7 @@ set -euo pipefail
 
 cd "${1:-$(dirname "$0")/..}"
 folders=()
-for folder in include src cli tests; do
+for folder in include src cli wasm tests; do
     if [ -d "$folder" ]; then
         folders+=("$folder")
     fi

@@ -11,7 +11,7 @@ bad=0
 
 fresh_tree() {
     rm -rf "$work"
-    mkdir -p "$work"/include/ecocompute "$work"/src/{core,record,sys,meters,protocol} "$work"/cli "$work"/tests/{unit,lab} "$work"/docs
+    mkdir -p "$work"/include/ecocompute "$work"/src/{core,record,model,sys,meters,protocol} "$work"/cli "$work"/tests/{unit,lab} "$work"/docs
     printf 'typedef enum { ECO_BASIS_MEASURED } eco_basis;\n' >"$work/include/ecocompute/record.h"
     printf '#include "ecocompute/record.h"\n' >"$work/src/core/num.h"
     printf '#include "core/num.h"\nint a(void) {\n    return ECO_BASIS_MEASURED;\n}\n' >"$work/src/record/basis.c"
@@ -20,6 +20,9 @@ fresh_tree() {
     printf '#include "sys/file.h"\n' >"$work/src/meters/sampler.h"
     printf '#include "meters/sampler.h"\n#include "eco_build.h"\nint b(void) {\n    return ECO_BASIS_MEASURED;\n}\n' \
         >"$work/src/protocol/run.c"
+    for table in anchors.inc anchors_csv.c curves.inc curves_read.c; do
+        printf '/* ECO_BASIS_MEASURED */\n' >"$work/src/model/$table"
+    done
     printf '#include "ecocompute/record.h"\n' >"$work/cli/main.c"
     printf 'ECO_WARNING(ODD, "odd", true, "text", "advice")\n' >"$work/include/ecocompute/warnings.def"
     # shellcheck disable=SC2016 # Markdown
@@ -67,6 +70,9 @@ printf '#include "core/num.h"\n' >>"$work/cli/main.c"
 expect_found check_layers.sh cli/main.c
 printf '#include "../src/core/num.h"\n' >>"$work/cli/main.c"
 expect_found check_layers.sh cli/main.c
+mkdir "$work/wasm"
+printf '#include "core/num.h"\n' >"$work/wasm/exports.c"
+expect_found check_layers.sh wasm/exports.c
 mkdir "$work/src/other"
 printf '\n' >"$work/src/other/x.c"
 expect_found check_layers.sh "module 'other'"

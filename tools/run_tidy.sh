@@ -9,7 +9,7 @@ build=$(realpath "${1:?usage: run_tidy.sh BUILD_DIR}")
 cd "$(dirname "$0")/.."
 shopt -s nullglob
 files=()
-for file in src/{core,record,stats,report,protocol,meters,sys}/*.c; do
+for file in src/{core,record,stats,model,report,jobs,protocol,meters,sys}/*.c; do
     # status.c defines what the model replaces.
     if [ "$file" != src/core/status.c ]; then
         files+=("$file")

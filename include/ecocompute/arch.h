@@ -6,6 +6,7 @@
 #define ECOCOMPUTE_ARCH_H
 
 #include "ecocompute/record.h"
+#include "ecocompute/rules.h"
 #include "ecocompute/status.h"
 
 #ifdef __cplusplus
@@ -71,8 +72,37 @@ eco_token_bytes eco_model_batch_token_bytes(const eco_model_shape *shape, eco_fo
 double eco_model_token_flops(const eco_model_shape *shape,
                              double position); /* 2 per multiply-add */
 
-/* Family of an NVIDIA card by compute capability ("hopper"), else by name; NULL if neither tells. */
+/* Family of an NVIDIA card ("hopper", "pascal"): by compute capability where it is known (cc_major > 0), else by name and
+ * the current rules; NULL if neither tells. */
 const char *eco_card_family(int32_t cc_major, int32_t cc_minor, const char *name);
+/* By name alone, as the published release reads it or as we do (H20, L20, RTX PRO, GTX 16xx and others more). NULL is
+ * allowed and of no family. */
+const char *eco_card_family_by_name(eco_rules rules, const char *name);
+/* The family of a run: `given` itself unless it is NULL, "" or "auto"; then the card's family, else its name as it is,
+ * else "unknown". Returns one of its arguments or a static text. Under published rules the capability is not looked at. */
+const char *eco_arch_resolve(eco_rules rules, const char *given, int32_t cc_major, int32_t cc_minor,
+                             const char *card_name);
+/* The published second reading, of an architecture's name or a card's in a look-up of curves: lower case, without "rtx",
+ * the first alias found anywhere in it; turing, ada, blackwell, ampere or NULL. */
+const char *eco_arch_curve_class(const char *text);
+
+/* A card as its datasheet has it: data/cards.csv. */
+typedef struct eco_card {
+    const char *name;   /* "RTX 4090" */
+    const char *family; /* "ada" */
+    int32_t cc_major, cc_minor;
+    double vram_gb;         /* GB as sold */
+    double mem_bw_gb_per_s; /* peak, 1e9 bytes a second */
+    double fp16_tflops;     /* dense, tensor cores with FP32 sums where it has them; no sparsity */
+    double tdp_w;           /* the default power limit */
+    eco_reading idle_w;     /* without a context, where somebody measured it */
+    const char *source;
+} eco_card;
+
+size_t eco_card_count(void);
+const eco_card *eco_card_at(size_t index);
+/* The card with the most words of its pattern in `name`; "Laptop", "Ti" and their like must agree. NULL if none. */
+const eco_card *eco_card_find(const char *name);
 
 /* The nearest of `n` names to `wrong` by edit distance, for "did you mean"; NULL if none is near. */
 const char *eco_nearest_name(const char *wrong, const char *const *names, size_t n);

@@ -115,6 +115,8 @@ void eco_report_check_schema(const eco_report *report, eco_findings *out);
  * looked at. False: no such profile. */
 bool eco_report_check_profile(const eco_report *report, const char *profile, eco_findings *out);
 const char *eco_profile_name(size_t index); /* NULL behind the last */
+/* "schema-invalid", "schema-valid" or "protocol-conformant": of n findings, n_schema are the schema's. */
+const char *eco_findings_verdict(uint32_t n_schema, uint32_t n);
 
 /* Re-derives every headline number of the report from its traces (text of the files named in it, already read and
  * matched by sha256 by the caller) and compares with what the report prints. */
@@ -122,6 +124,11 @@ typedef struct eco_trace_text {
     const char *file, *text;
     size_t length;
 } eco_trace_text;
+/* Is `text` what the report hashed as its trace `index` (power_trace.files)? A trace only grows, and a process that is
+ * killed between writing it and its report leaves it longer than the report says: then *length becomes that of the rows
+ * that were hashed. False with a finding. */
+bool eco_report_trace_matches(const eco_report *report, uint32_t index, const char *text,
+                              size_t *length, eco_findings *out);
 void eco_report_recompute(const eco_report *report, const eco_trace_text *traces, size_t n_traces,
                           eco_findings *out);
 

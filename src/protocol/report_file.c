@@ -5,7 +5,6 @@
 #include "ecocompute/report_file.h"
 
 #include "core/alloc.h"
-#include "core/sha256.h"
 #include "sys/file.h"
 
 #include <stdio.h>
@@ -39,37 +38,6 @@ static bool beside(const char *path, const char *name, char *out, size_t size) {
     return length > 0 && (size_t)length < size;
 }
 
-/* The bytes of the first `n_rows` rows and the header; 0 when there are not so many. */
-static size_t rows_length(const char *text, size_t size, int64_t n_rows) {
-    size_t at = 0;
-    for (int64_t line = 0; line <= n_rows; line++) {
-        const char *end = at < size ? memchr(text + at, '\n', size - at) : NULL;
-        if (end == NULL) {
-            return 0;
-        }
-        at = (size_t)(end - text) + 1;
-    }
-    return at;
-}
-
-/* A trace only grows, and a process that is killed between writing it and its report leaves it longer than the report
- * says. What the report hashed is then its beginning: that is what it is checked against, and the rest is not read. */
-static bool hashed_beginning(const eco_report *report, uint32_t i, const char *text, size_t *size,
-                             const char *sha256) {
-    char hex[ECOI_SHA256_HEX_MAX];
-    int64_t n_rows = 0;
-    if (!eco_report_integer(report, ECO_FIELD_PF_SAMPLES, ECO_AT1(i), &n_rows) || n_rows < 0) {
-        return false;
-    }
-    const size_t length = rows_length(text, *size, n_rows);
-    ecoi_sha256_hex(text, length, hex);
-    if (length == 0 || strcmp(hex, sha256) != 0) {
-        return false;
-    }
-    *size = length;
-    return true;
-}
-
 static void read_trace(const eco_report *report, const char *report_path, uint32_t i,
                        eco_trace_text *trace, char **text, eco_findings *out) {
     const char *file = NULL;
@@ -92,15 +60,9 @@ static void read_trace(const eco_report *report, const char *report_path, uint32
         eco_findings_add(out, "power_trace.files[%u].file: %s", i, error.message);
         return;
     }
-    char hex[ECOI_SHA256_HEX_MAX];
-    ecoi_sha256_hex(*text, size, hex);
-    if (strcmp(hex, sha256) != 0 && !hashed_beginning(report, i, *text, &size, sha256)) {
-        eco_findings_add(out,
-                         "power_trace.files[%u].sha256: the report says %.64s, the file has %s", i,
-                         sha256, hex);
-        return;
+    if (eco_report_trace_matches(report, i, *text, &size, out)) {
+        *trace = (eco_trace_text){.file = file, .text = *text, .length = size};
     }
-    *trace = (eco_trace_text){.file = file, .text = *text, .length = size};
 }
 
 eco_status eco_report_recompute_file(const eco_report *report, const char *path, eco_findings *out,

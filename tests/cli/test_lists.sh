@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source=tests/cli/lib_cli.sh
 . "$(dirname "$(readlink -f "$0")")/lib_cli.sh"
 
-for command in measure run probe explain export plot meters engines models formats validate doctor; do
+for command in measure run probe explain export plot fit architectures meters engines models formats validate doctor; do
     run "$command" --help
     is_status 0
     grep -q "^Example: ecocompute $command" stdout || fail "$LAST: no example"

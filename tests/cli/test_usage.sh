@@ -18,7 +18,7 @@ refused() {
 
 refused "unknown command 'measrue', did you mean 'measure'?; \`ecocompute --help\` lists them" measrue
 refused "unknown command 'xyzzy'; \`ecocompute --help\` lists them" xyzzy
-for command in energy_estimate sweep estimate optimize fit check architectures compare share; do
+for command in energy_estimate sweep compare share; do
     refused "command $command is not in this version" "$command"
 done
 

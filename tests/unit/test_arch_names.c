@@ -36,7 +36,8 @@ static void test_family_by_capability(void **state) {
         assert_string_equal(eco_card_family(rows[i].major, rows[i].minor, "GTX 1080"),
                             rows[i].family);
     }
-    assert_null(eco_card_family(6, 1, "NVIDIA H100")); /* the capability decides */
+    assert_string_equal(eco_card_family(6, 1, "NVIDIA H100"),
+                        "pascal"); /* the capability decides */
     assert_null(eco_card_family(99, 0, NULL));
 }
 
@@ -78,23 +79,15 @@ static void test_family_by_name(void **state) {
         }
         assert_string_equal(family, rows[i].family);
     }
-    static const char *const none[] = {"NVIDIA GeForce GTX 1080",
-                                       "NVIDIA GeForce GTX 1660",
-                                       "Tesla P100-PCIE-16GB",
-                                       "NVIDIA H20",
-                                       "NVIDIA L20",
-                                       "NVIDIA B300",
-                                       "NVIDIA A100X",
-                                       "NVIDIA RTX PRO 6000 Blackwell",
-                                       "NVIDIA GB20",
-                                       "RTX",
-                                       "",
-                                       "H1000"};
+    static const char *const none[] = {
+        "NVIDIA GeForce GTX 980", "Tesla K80", "NVIDIA GB20", "RTX", "", "H1000"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         assert_null(eco_card_family(-1, -1, none[i]));
     }
     assert_null(eco_card_family(-1, -1, NULL));
-    assert_null(eco_card_family(0, 0, "a b c d e f g h i j k l m n o p q r s t u v w x y z H100"));
+    assert_null(eco_card_family(0, 0,
+                                "a b c d e f g h i j k l m n o p q r s t u v w x y z "
+                                "a b c d e f g h H100"));
 }
 
 static void test_nearest(void **state) {

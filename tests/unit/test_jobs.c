@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The jobs of the core: what they refuse and how they say it, and that memory may end anywhere.
+ */
+#include "core/alloc.h"
+#include "core/json.h"
+#include "core/str.h"
+#include "ecocompute/jobs.h"
+#include "golden_files.h"
+
+#include <string.h>
+
+static eco_status run(const char *job, const char *request, eco_text *answer) {
+    return eco_job_run(job, request, strlen(request), answer);
+}
+
+/* The job refuses with `status`, and its document is exactly this. */
+static void refuses(const char *job, const char *request, eco_status status, const char *message) {
+    eco_text answer = {0};
+    eco_text expected = {0};
+    ecoi_text_addf(&expected, "{\n  \"error\": \"%s\",\n  \"code\": \"%s\"\n}\n", message,
+                   eco_status_name(status));
+    assert_int_equal(run(job, request, &answer), status);
+    assert_string_equal(answer.data, expected.data);
+    eco_text_free(&expected);
+    eco_text_free(&answer);
+}
+
+static void refusals_name_what_is_wrong(void **state) {
+    (void)state;
+    refuses("explian", "{}", ECO_E_NOT_FOUND, "unknown job 'explian', did you mean 'explain'?");
+    refuses("", "{}", ECO_E_NOT_FOUND, "unknown job ''");
+    refuses("jobs", "", ECO_E_PARSE, "jobs:1:1: expected a value, found the end");
+    refuses("jobs", "[]", ECO_E_INVALID, "jobs: an object is expected, found array");
+    refuses("jobs", "{\"x\": 1}", ECO_E_INVALID, "jobs: unknown member 'x'");
+    refuses("validate", "{}", ECO_E_INVALID, "validate: report is missing: a text is expected");
+    refuses("validate", "{\"report\": null}", ECO_E_INVALID,
+            "validate: report is missing: a text is expected");
+    refuses("validate", "{\"report\": 1}", ECO_E_INVALID, "validate: report: a text is expected");
+    refuses("validate", "{\"report\": \"\", \"profil\": \"paired-1\"}", ECO_E_INVALID,
+            "validate: unknown member 'profil', did you mean 'profile'?");
+    refuses("validate", "{\"report\": \"{}\", \"profile\": \"paired-2\"}", ECO_E_INVALID,
+            "validate: profile: unknown profile 'paired-2'");
+    refuses("validate", "{\"report\": \"{}\", \"profile\": \"paired-1\\u0000\"}", ECO_E_INVALID,
+            "validate: profile: a short text is expected");
+    refuses("recompute", "{\"report\": \"{}\", \"traces\": [1]}", ECO_E_INVALID,
+            "recompute: traces: an object is expected, found number");
+}
+
+static void a_request_has_a_largest_size(void **state) {
+    (void)state;
+    eco_text answer = {0};
+    /* The length is looked at before the text. */
+    assert_int_equal(eco_job_run("jobs", "{}", (size_t)ECO_JOB_REQUEST_MAX + 1, &answer),
+                     ECO_E_RANGE);
+    assert_non_null(strstr(answer.data, "jobs: a request has at most 67108864 bytes"));
+    eco_text_free(&answer);
+}
+
+static void every_job_is_listed_once(void **state) {
+    (void)state;
+    eco_text answer = {0};
+    assert_int_equal(run("jobs", "{}", &answer), ECO_OK);
+    size_t n = 0;
+    for (; eco_job_at(n) != NULL; n++) {
+        char line[256];
+        (void)snprintf(line, sizeof line, "\"name\": \"%s\"", eco_job_at(n)->name);
+        const char *const first = strstr(answer.data, line);
+        assert_non_null(first);
+        assert_null(strstr(first + 1, line));
+    }
+    assert_true(n >= 6);
+    eco_text_free(&answer);
+}
+
+/* {"report": the golden report} */
+static void report_request(eco_text *out) {
+    size_t length = 0;
+    char *const report = golden_load("energy_1_3_ours.json", &length);
+    ecoi_json_doc doc = {0};
+    ecoi_json *const root = ecoi_json_new(&doc, ECOI_JSON_OBJECT);
+    assert_true(
+        ecoi_json_set(&doc, root, "report", NULL, ecoi_json_new_string(&doc, report, length)));
+    assert_true(ecoi_json_write(root, out));
+    ecoi_json_fini(&doc);
+    free(report);
+}
+
+static void answers_of_a_report(void **state) {
+    (void)state;
+    eco_text request = {0};
+    eco_text answer = {0};
+    report_request(&request);
+    assert_int_equal(run("validate", request.data, &answer), ECO_OK);
+    assert_string_equal(answer.data, "{\n  \"valid\": true,\n  \"findings\": []\n}\n");
+    eco_text_free(&answer);
+    assert_int_equal(run("summary", request.data, &answer), ECO_OK);
+    assert_memory_equal(answer.data, "{\n  \"lines\": [\n", strlen("{\n  \"lines\": [\n"));
+    eco_text_free(&answer);
+    eco_text_free(&request);
+}
+
+/* Of the published release: SPEC's golden numbers. */
+static void answers_of_the_estimator(void **state) {
+    (void)state;
+    eco_text answer = {0};
+    assert_int_equal(run("estimate",
+                         "{\"params_b\": 7, \"arch\": \"blackwell\", \"rules\": "
+                         "\"published-1.1\"}",
+                         &answer),
+                     ECO_OK);
+    assert_non_null(
+        strstr(answer.data, "\"delta_pct\": -11.4,\n  \"ci\": [\n    -14.2,\n    -8.7\n"));
+    eco_text_free(&answer);
+    assert_int_equal(run("optimize",
+                         "{\"params_b\": 7, \"arch\": \"ada\", \"max_latency_ms\": 50, "
+                         "\"max_vram_gb\": 16, \"rules\": \"published-1.1\"}",
+                         &answer),
+                     ECO_OK);
+    assert_non_null(strstr(answer.data, "\"feasible_count\": 36,"));
+    assert_non_null(strstr(answer.data, "\"energy_j_per_1k_tokens\": 2584,"));
+    eco_text_free(&answer);
+    assert_int_equal(
+        run("query", "{\"text\": \"7b on a 4090\", \"rules\": \"published-1.1\"}", &answer),
+        ECO_OK);
+    assert_non_null(strstr(answer.data, "\"params_b\": 7,\n    \"arch\": \"ada\","));
+    eco_text_free(&answer);
+    refuses("estimate", "{\"params_b\": 7}", ECO_E_INVALID,
+            "estimate: arch is missing: a short text is expected");
+    refuses("estimate", "{\"params_b\": 7, \"arch\": \"ada\", \"rules\": \"1.1\"}", ECO_E_INVALID,
+            "estimate: rules: unknown '1.1'; expected current or published-1.1");
+    refuses("fit", "{\"bootstraps\": 2001}", ECO_E_INVALID,
+            "fit: bootstraps: a whole number up to 2000 is expected");
+    refuses("fit", "{\"seed\": 0.5}", ECO_E_INVALID,
+            "fit: seed: a whole number up to 9223372036854775807 is expected");
+}
+
+/* Every allocation of `job` fails in turn. What comes then is an error, or no document at all. */
+static void fails_anywhere(const char *job, const char *request) {
+    eco_text whole = {0};
+    const eco_status wanted = run(job, request, &whole);
+    assert_int_equal(wanted, ECO_OK);
+    bool done = false;
+    uint64_t nth = 1;
+    for (; !done; nth++) {
+        eco_text answer = {0};
+        ecoi_alloc_fail_from(nth);
+        const eco_status status = run(job, request, &answer);
+        ecoi_alloc_fail_from(0);
+        done = !answer.failed && status == wanted;
+        if (!done && status != ECO_E_NO_MEMORY) {
+            print_error("%s: allocation %u failed: %s\n", job, (unsigned)nth, answer.data);
+        }
+        assert_true(done || status == ECO_E_NO_MEMORY);
+        if (done) {
+            assert_string_equal(answer.data, whole.data);
+        }
+        eco_text_free(&answer);
+    }
+    print_message("%s: %u allocations failed in turn\n", job, (unsigned)nth - 2);
+    assert_true(nth > 3);
+    eco_text_free(&whole);
+}
+
+/* Debug builds only. */
+static void memory_may_end_anywhere(void **state) {
+    (void)state;
+    if (!ecoi_alloc_checked()) {
+        skip();
+    }
+    static const char *const lists[] = {"jobs",          "models", "cards",
+                                        "architectures", "curves", "anchors"};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        fails_anywhere(lists[i], "{}");
+    }
+    fails_anywhere("query", "{\"text\": \"7b on a 4090\"}");
+    fails_anywhere("estimate", "{\"params_b\": 7, \"arch\": \"RTX 4090\", \"batch\": 8}");
+    fails_anywhere("optimize", "{\"params_b\": 7, \"arch\": \"ada\", \"max_vram_gb\": 16}");
+    fails_anywhere("fit", "{\"bootstraps\": 0}");
+    static const char *const of_report[] = {"validate", "summary", "explain", "check"};
+    eco_text request = {0};
+    report_request(&request);
+    for (size_t i = 0; i < sizeof of_report / sizeof of_report[0]; i++) {
+        fails_anywhere(of_report[i], request.data);
+    }
+    eco_text_free(&request);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals_name_what_is_wrong),
+        cmocka_unit_test(a_request_has_a_largest_size),
+        cmocka_unit_test(every_job_is_listed_once),
+        cmocka_unit_test(answers_of_a_report),
+        cmocka_unit_test(answers_of_the_estimator),
+        cmocka_unit_test(memory_may_end_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
