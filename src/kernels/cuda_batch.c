@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Launches of the batched kernels: what a step of the batch and a chunk of the prompts consist of,
- * and how a product is laid over the device. Tiles of 128 weight rows, two warps a row: with 64
- * rows of input their weights are twice the bytes of the input that comes with them. Where there is
- * a tile of 256 rows for every multiprocessor, those: a quarter instead of a half as much input.
+ * and how a product is laid over the device.
  */
 #include "kernels/cuda_batch.h"
 
@@ -18,17 +16,20 @@
 
 enum {
     ALIGN_BYTES = 256,
-    STAGES_MAX = 6,
     TILE_ROWS = 128,
     TILE_ROWS_WIDE = 256,
-    SPLIT_POSITIONS = 256,
+    SPLIT_POSITIONS = 512,
     SPLITS_MAX = 32,
-    ATTENTION_BLOCKS = 528, /* wanted: four for each multiprocessor of the largest cards */
+    ATTENTION_BLOCKS = 264, /* wanted: two for each multiprocessor of the largest cards */
     ROPE_BLOCK = 64,
     JOIN_BLOCK = 128,
-    REGISTERS_OF_TWO = 128,
-    SHARED_RESERVE_BYTES = 1024 /* static shared memory of the products */
+    REGISTERS_MAX = 128 /* of the kernels between products: no block has more than 512 threads */
 };
+
+/* Rows of a product's input. */
+static uint32_t pad_rows(uint32_t n) {
+    return n <= 8 ? 8 : n <= 16 ? 16 : n <= 32 ? 32 : BATCH_MAX;
+}
 
 /* MARK: - Memory */
 
@@ -62,7 +63,7 @@ cuda_batch_memory ecoi_cuda_batch_plan(const eco_workload *workload, uint64_t *n
     const uint64_t n_rows_most =
         larger(larger(n_qkv, shape->d_model), larger(2ull * shape->d_ff, shape->n_vocab));
     cuda_batch_memory memory = {.n_batch = workload->batch,
-                                .n_arrived = (uint32_t)(n_rows_most / TILE_ROWS + 1)};
+                                .n_arrived = (uint32_t)(n_rows_most / TILE_ROWS + 1) * BATCH_WARPS};
     memory.x = carve(next, 4ull * BATCH_MAX * shape->d_model);
     memory.qkv = carve(next, 4ull * BATCH_MAX * n_qkv);
     memory.normed = carve_input(next, shape->d_model);
@@ -71,8 +72,8 @@ cuda_batch_memory ecoi_cuda_batch_plan(const eco_workload *workload, uint64_t *n
     memory.last = carve_input(next, shape->d_model);
     memory.codes = carve_input(next, larger(larger(n_query, shape->d_model), shape->d_ff));
     memory.scales = carve(next, 4ull * BATCH_MAX);
-    memory.logits = carve(next, 4ull * workload->batch * shape->n_vocab);
-    memory.part = carve(next, 4ull * 2 * CUDA_BATCH_SM_MAX * TILE_ROWS_WIDE * BATCH_MAX);
+    memory.logits = carve(next, 4ull * pad_rows(workload->batch) * shape->n_vocab);
+    memory.part = carve(next, 4ull * 3 * CUDA_BATCH_SM_MAX * TILE_ROWS_WIDE * BATCH_MAX);
     memory.arrived = carve(next, 4ull * memory.n_arrived);
     uint64_t n_parts = 0;
     for (uint32_t n = 1; n <= BATCH_MAX; n++) {
@@ -117,40 +118,40 @@ static int gemm_format(eco_format format) {
 
 static cuda_batch_layout layout_with(const cuda_device *device, uint32_t format, uint32_t tile_rows,
                                      uint32_t columns, uint32_t n_pad) {
-    /* Few rows need few registers: two blocks a multiprocessor then. */
-    const uint32_t n_blocks = n_pad < BATCH_MAX ? 2 : 1;
-    const uint32_t have = n_blocks == 1 ? device->batch.shared_bytes
-                                        : device->batch.shared_bytes / 2 - SHARED_RESERVE_BYTES;
-    const uint32_t fixed = batch_fixed_bytes(format, tile_rows, n_pad);
+    const uint32_t have = device->batch.shared_bytes;
+    const uint32_t fixed = batch_fixed_bytes(format, n_pad);
     const uint32_t each = batch_stage_bytes(format, columns, tile_rows, n_pad);
     const uint32_t most = have > fixed ? (have - fixed) / each : 0;
-    const uint32_t n = most >= STAGES_MAX ? STAGES_MAX
-                       : most == 5        ? 4
-                                          : most; /* as copy_wait has */
+    const uint32_t n = most < BATCH_STAGES_MAX ? most : BATCH_STAGES_MAX;
     return (cuda_batch_layout){.format = format,
                                .n_pad = n_pad,
                                .tile_rows = tile_rows,
                                .columns = columns,
                                .n_stages = n,
-                               .n_blocks = n_blocks,
                                .shared_bytes = fixed + n * each};
 }
 
-/* Wide tiles where there is one for every multiprocessor; long stages of 16-bit weights where three
- * fit. */
+/* Few rows: what counts is how much of a row of weights is read at once. Many: tiles of 128 rows,
+ * of which a multiprocessor's last part is joined sooner; but wide ones where there is one for every
+ * multiprocessor and input is a large part of the bytes (docs/kernels-batch.md has the times). */
 static cuda_batch_layout layout_for(const cuda_device *device, uint32_t format,
                                     uint32_t n_matrix_rows, uint32_t n_pad) {
-    if (n_pad == BATCH_MAX && n_matrix_rows / TILE_ROWS_WIDE >= device->n_sm) {
-        const cuda_batch_layout wide =
-            layout_with(device, format, TILE_ROWS_WIDE, format <= BATCH_BF16 ? 64 : 128, n_pad);
+    const bool is_short = format > BATCH_BF16;
+    if (n_pad <= 16) {
+        const cuda_batch_layout few =
+            layout_with(device, format, TILE_ROWS_WIDE, is_short ? 256 : 128, n_pad);
+        if (few.n_stages >= 3) {
+            return few;
+        }
+    } else if (is_short && n_matrix_rows / TILE_ROWS_WIDE >= device->n_sm) {
+        const cuda_batch_layout wide = layout_with(device, format, TILE_ROWS_WIDE, 128, n_pad);
         if (wide.n_stages >= 3) {
             return wide;
         }
     }
     const cuda_batch_layout usual = layout_with(device, format, TILE_ROWS, 128, n_pad);
-    return usual.n_stages >= 3 || format > BATCH_BF16
-               ? usual
-               : layout_with(device, format, TILE_ROWS, 64, n_pad);
+    return usual.n_stages >= 3 || is_short ? usual
+                                           : layout_with(device, format, TILE_ROWS, 64, n_pad);
 }
 
 static bool indices_fit(const eco_model_shape *shape) {
@@ -186,8 +187,7 @@ static const struct {
     [CUDA_BATCH_NORM] = {"eco_batch_norm", 0},
     [CUDA_BATCH_QUANTIZE] = {"eco_batch_quantize", 0},
     [CUDA_BATCH_ROPE] = {"eco_batch_rope", 0},
-    [CUDA_BATCH_ATTENTION_1] = {"eco_batch_attention_1", 0},
-    [CUDA_BATCH_ATTENTION_8] = {"eco_batch_attention_8", 0},
+    [CUDA_BATCH_ATTENTION] = {"eco_batch_attention", 0},
     [CUDA_BATCH_ATTENTION_JOIN] = {"eco_batch_attention_join", 0},
     [CUDA_BATCH_ARGMAX] = {"eco_batch_argmax", 0},
     [CUDA_BATCH_DONE] = {"eco_batch_done", 0},
@@ -217,7 +217,8 @@ static eco_status load_module(cuda_device *device, uint32_t module, eco_error *e
         return ECO_OK;
     }
     cu_module *loaded = NULL;
-    ECO_TRY(ecoi_cuda_compile(&device->cuda, names[module], texts[module], 0, &loaded, err));
+    ECO_TRY(ecoi_cuda_compile(&device->cuda, names[module], texts[module], REGISTERS_MAX, &loaded,
+                              err));
     eco_status status = ECO_OK;
     for (uint32_t i = 0; i < CUDA_BATCH_KERNEL_COUNT && status == ECO_OK; i++) {
         if (kernel_names[i].module == module) {
@@ -245,7 +246,7 @@ eco_status ecoi_cuda_rate_kernel(cuda_device *device, bool int8, cu_function **o
     return ECO_OK;
 }
 
-/* Writes a value over a constant of batch_gemm.h; both are ten characters. */
+/* Writes a value over a constant of batch_format.h; both are ten characters. */
 static void specialise(char *text, const char *mark, uint32_t value) {
     char digits[11];
     (void)snprintf(digits, sizeof digits, "0x%08x", (unsigned)value);
@@ -256,9 +257,8 @@ static void specialise(char *text, const char *mark, uint32_t value) {
 
 static eco_status compile_gemm(const cuda_device *device, cuda_batch_gemm *gemm, eco_error *err) {
     const cuda_batch_layout *layout = &gemm->layout;
-    const bool few = layout->n_pad < BATCH_MAX;
-    const char *source = few ? ecoi_ptx_batch_gemm_16 : ecoi_ptx_batch_gemm_64;
-    const char *name = few ? "eco_batch_gemm_16" : "eco_batch_gemm_64";
+    const char *source = ecoi_ptx_batch_gemm;
+    const char *name = "eco_batch_gemm";
     const size_t n = strlen(source);
     const ecoi_cuda_api *api = &device->cuda.api;
     char *text = ecoi_malloc(n + 1);
@@ -270,8 +270,8 @@ static eco_status compile_gemm(const cuda_device *device, cuda_batch_gemm *gemm,
     specialise(text, "0x0ec0f101", layout->tile_rows);
     specialise(text, "0x0ec0f102", layout->columns);
     specialise(text, "0x0ec0f103", layout->n_stages);
-    const eco_status status = ecoi_cuda_compile(
-        &device->cuda, name, text, layout->n_blocks > 1 ? REGISTERS_OF_TWO : 0, &gemm->module, err);
+    specialise(text, "0x0ec0f104", layout->n_pad);
+    const eco_status status = ecoi_cuda_compile(&device->cuda, name, text, 0, &gemm->module, err);
     ecoi_free(text);
     ECO_TRY(status);
     ECO_TRY(ecoi_cuda_done(device, api->module_function(&gemm->function, gemm->module, name), name,
@@ -342,10 +342,6 @@ static eco_status launch(cuda_model *model, const batch_launch *l, eco_error *er
     return ecoi_cuda_done(device, result, "cuLaunchKernel", err);
 }
 
-static uint32_t pad_rows(uint32_t n) {
-    return n <= 16 ? 16 : BATCH_MAX;
-}
-
 static eco_status launch_quantize(cuda_model *model, const cuda_matrix *matrix, uint32_t n_rows,
                                   struct gpu_batch_gemm_args *gemm, eco_error *err) {
     const cuda_batch_memory *batch = &model->memory.batch;
@@ -379,6 +375,7 @@ static eco_status launch_gemm(cuda_model *model, const cuda_matrix *matrix, uint
     args->tile_rows = layout.tile_rows;
     args->columns = layout.columns;
     args->n_stages = layout.n_stages;
+    args->n_pad = layout.n_pad;
     args->weights = matrix->weights;
     args->scales = matrix->scales;
     args->part = model->memory.batch.part;
@@ -387,15 +384,13 @@ static eco_status launch_gemm(cuda_model *model, const cuda_matrix *matrix, uint
     args->cols = matrix->n_columns;
     args->stride = matrix->stride;
     args->n_blocks = matrix->n_blocks;
-    args->n_rows = n_rows;
     args->out_stride = matrix->n_rows;
     const uint64_t n_units =
         (uint64_t)((matrix->n_rows + layout.tile_rows - 1) / layout.tile_rows) *
         ((matrix->n_columns + layout.columns - 1) / layout.columns);
     const uint32_t n_sm = device->n_sm < CUDA_BATCH_SM_MAX ? device->n_sm : CUDA_BATCH_SM_MAX;
-    const uint32_t n_most = n_sm * layout.n_blocks;
     const batch_launch l = {.function = gemm->function,
-                            .grid_x = n_units < n_most ? (uint32_t)n_units : n_most,
+                            .grid_x = n_units < n_sm ? (uint32_t)n_units : n_sm,
                             .grid_y = 1,
                             .block = GPU_BLOCK,
                             .shared_bytes = layout.shared_bytes,
@@ -456,27 +451,23 @@ static struct gpu_batch_attention_args
 attention_args(const cuda_model *model, const cuda_batch_rows *rows, const cuda_layer *layer) {
     const cuda_memory *memory = &model->memory;
     const eco_model_shape *shape = &model->shape;
-    struct gpu_batch_attention_args args = {.rows = rows_args(model, rows),
-                                            .qkv = memory->batch.qkv,
-                                            .angles = memory->angles,
-                                            .k_cache = layer->k_cache,
-                                            .v_cache = layer->v_cache,
-                                            .out = memory->batch.attended,
-                                            .part = memory->batch.attention_part,
-                                            .n_heads = shape->n_heads,
-                                            .n_kv_heads = shape->n_kv_heads,
-                                            .d_head = shape->d_head,
-                                            .d_stride = memory->d_stride,
-                                            .capacity = memory->capacity,
-                                            .n_splits =
-                                                n_splits_for(shape, memory->capacity, rows->n_rows),
-                                            .lanes = 1,
-                                            .n_pad = pad_rows(rows->n_rows),
-                                            .scale = (float)(1.0 / sqrt((double)shape->d_head))};
-    while (args.lanes * 8 < memory->d_stride) {
-        args.lanes *= 2;
-    }
-    return args;
+    return (struct gpu_batch_attention_args){
+        .rows = rows_args(model, rows),
+        .qkv = memory->batch.qkv,
+        .angles = memory->angles,
+        .k_cache = layer->k_cache,
+        .v_cache = layer->v_cache,
+        .out = memory->batch.attended,
+        .part = memory->batch.attention_part,
+        .n_heads = shape->n_heads,
+        .n_kv_heads = shape->n_kv_heads,
+        .d_head = shape->d_head,
+        .d_stride = memory->d_stride,
+        .capacity = memory->capacity,
+        .n_splits = n_splits_for(shape, memory->capacity, rows->n_rows),
+        .rotates = rows->is_prefill ? 0 : 1,
+        .n_pad = pad_rows(rows->n_rows),
+        .scale = (float)(1.0 / sqrt((double)shape->d_head))};
 }
 
 /* Rotates, appends to the cache, attends. */
@@ -484,20 +475,19 @@ static eco_status launch_attention(cuda_model *model, const cuda_batch_rows *row
                                    const cuda_layer *layer, eco_error *err) {
     const eco_model_shape *shape = &model->shape;
     struct gpu_batch_attention_args args = attention_args(model, rows, layer);
-    const batch_launch rope = {.kernel = CUDA_BATCH_ROPE,
-                               .grid_x = shape->n_heads + 2 * shape->n_kv_heads,
-                               .grid_y = rows->n_rows,
-                               .block = ROPE_BLOCK,
-                               .args = &args};
-    ECO_TRY(launch(model, &rope, err));
-    const uint32_t n_shared = shape->n_heads / shape->n_kv_heads;
-    const uint32_t at_once = n_shared == 1 ? 1 : 8;
-    const batch_launch attention = {.kernel = at_once == 1 ? CUDA_BATCH_ATTENTION_1
-                                                           : CUDA_BATCH_ATTENTION_8,
+    if (args.rotates == 0) {
+        const batch_launch rope = {.kernel = CUDA_BATCH_ROPE,
+                                   .grid_x = shape->n_heads + 2 * shape->n_kv_heads,
+                                   .grid_y = rows->n_rows,
+                                   .block = ROPE_BLOCK,
+                                   .args = &args};
+        ECO_TRY(launch(model, &rope, err));
+    }
+    const batch_launch attention = {.kernel = CUDA_BATCH_ATTENTION,
                                     .grid_x = shape->n_kv_heads,
                                     .grid_y = rows->n_rows * args.n_splits,
                                     .block = BATCH_ATTENTION_BLOCK,
-                                    .shared_bytes = at_once * BATCH_SEEN * 4,
+                                    .shared_bytes = BATCH_ATTENTION_BYTES,
                                     .args = &args};
     ECO_TRY(launch(model, &attention, err));
     if (args.n_splits == 1) {
@@ -620,27 +610,25 @@ eco_status ecoi_cuda_record_first(cuda_model *model, const void *user, eco_error
 
 /* MARK: - Life */
 
-/* All products of the model with launches of both sizes: a driver compiles nothing during a capture. */
+/* All products of the model with launches of every size: a driver compiles nothing during a capture. */
 static eco_status compile_gemms(cuda_model *model, eco_error *err) {
     cuda_device *device = model->device;
     const cuda_layer *layer = &model->layers[0];
     const cuda_matrix *const matrices[] = {&layer->qkv, &layer->o, &layer->gate_up, &layer->down,
                                            &model->memory.head};
     const uint64_t n_rows = (uint64_t)model->workload.batch * model->workload.n_prompt;
-    const uint64_t rest = n_rows % BATCH_MAX;
-    const bool few = pad_rows(model->workload.batch) < BATCH_MAX || (rest > 0 && rest <= 16);
-    const bool many = pad_rows(model->workload.batch) == BATCH_MAX || n_rows > 16;
+    const uint32_t rest = (uint32_t)(n_rows % BATCH_MAX);
+    const uint32_t pads[3] = {pad_rows(model->workload.batch), n_rows >= BATCH_MAX ? BATCH_MAX : 0,
+                              rest > 0 ? pad_rows(rest) : 0};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) {
         const uint32_t format = (uint32_t)gemm_format(matrices[i]->format);
-        const cuda_batch_gemm *unused = NULL;
-        const cuda_batch_layout layouts[2] = {
-            layout_for(device, format, matrices[i]->n_rows, 16),
-            layout_for(device, format, matrices[i]->n_rows, BATCH_MAX)};
-        if (few) {
-            ECO_TRY(find_gemm(device, &layouts[0], &unused, err));
-        }
-        if (many) {
-            ECO_TRY(find_gemm(device, &layouts[1], &unused, err));
+        for (size_t k = 0; k < sizeof pads / sizeof pads[0]; k++) {
+            const cuda_batch_gemm *unused = NULL;
+            const cuda_batch_layout layout =
+                layout_for(device, format, matrices[i]->n_rows, pads[k]);
+            if (pads[k] != 0) {
+                ECO_TRY(find_gemm(device, &layout, &unused, err));
+            }
         }
     }
     return ECO_OK;
@@ -660,6 +648,5 @@ eco_status ecoi_cuda_batch_prepare(cuda_model *model, eco_error *err) {
 }
 
 void ecoi_cuda_batch_limits(cuda_device *device, uint32_t shared_optin_bytes) {
-    device->batch.shared_bytes =
-        shared_optin_bytes > SHARED_RESERVE_BYTES ? shared_optin_bytes - SHARED_RESERVE_BYTES : 0;
+    device->batch.shared_bytes = shared_optin_bytes;
 }

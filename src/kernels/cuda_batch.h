@@ -19,8 +19,7 @@ typedef enum cuda_batch_kernel {
     CUDA_BATCH_NORM,
     CUDA_BATCH_QUANTIZE,
     CUDA_BATCH_ROPE,
-    CUDA_BATCH_ATTENTION_1,
-    CUDA_BATCH_ATTENTION_8,
+    CUDA_BATCH_ATTENTION,
     CUDA_BATCH_ATTENTION_JOIN,
     CUDA_BATCH_ARGMAX,
     CUDA_BATCH_DONE,
@@ -30,12 +29,12 @@ typedef enum cuda_batch_kernel {
     CUDA_BATCH_KERNEL_COUNT
 } cuda_batch_kernel;
 
-enum { CUDA_BATCH_MODULE_COUNT = 2, CUDA_BATCH_SM_MAX = 160, CUDA_BATCH_GEMMS = 32 };
+enum { CUDA_BATCH_MODULE_COUNT = 2, CUDA_BATCH_SM_MAX = 160, CUDA_BATCH_GEMMS = 128 };
 
-/* How a product is laid over the device: rows of a tile, columns of a stage, stages; blocks that a
- * multiprocessor has at once. n_stages below 2: it is not. */
+/* How a product is laid over the device: rows of a tile, columns of a stage, stages.
+ * n_stages below 2: it is not. */
 typedef struct cuda_batch_layout {
-    uint32_t format, n_pad, tile_rows, columns, n_stages, n_blocks, shared_bytes;
+    uint32_t format, n_pad, tile_rows, columns, n_stages, shared_bytes;
 } cuda_batch_layout;
 
 /* A product, compiled for a format and a layout. */

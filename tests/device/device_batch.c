@@ -3,9 +3,9 @@
  * device_batch [check | parts | speed | all]: batched decoding and prefill by chunks on the GPU that
  * CUDA shows first. check: logits of sequences against the CPU backend, after decoded steps and
  * after chunks, for tiny odd shapes and two-layer cuts of the table's models at true widths, in
- * every format that the kernels have; each twice, bit for bit. parts: time of each product alone,
- * with the bytes it must read. speed: decoding and prefill as they are measured. Exit 0: all within
- * tolerance; 1: not; 77: no GPU, with the reason.
+ * every format that the kernels have; each twice, over poisoned memory, bit for bit. parts: time of each part of a layer
+ * alone, with the bytes a product must read. speed: decoding and prefill as they are measured. Exit
+ * 0: all within tolerance; 1: not; 77: no GPU, with the reason.
  */
 #include "ecocompute/arch.h"
 #include "kernels/cuda_batch_graph.h"
@@ -22,9 +22,10 @@
 /* As device_kernels.c has it; tensor cores sum in another order, and NF4's values are rounded to
  * FP16, which adds some 10^-4. */
 static const double tolerance = 2e-3;
-/* Where the order of a sum moves an activation over a boundary of its code, that code changes by one of
- * 127. */
-static const double tolerance_int8 = 2e-2;
+/* INT8: where another order of a sum moves an activation over a boundary, its code changes by one of 127.
+ * Were that so for every activation of one product, its result would be off by 4 / 127 of its size (the
+ * largest of some thousand values is about four times their root mean square). */
+static const double tolerance_int8 = 3e-2;
 
 static void *cpu_state;
 static void *cuda_state;
@@ -66,6 +67,21 @@ typedef struct batch_case {
     uint32_t batch, n_positions, n_tokens;
 } batch_case;
 
+/* Nothing may be taken from before: NaN in all that a step or chunk writes before it reads. */
+static eco_status poison(cuda_model *model, eco_error *err) {
+    const ecoi_cuda_api *api = &model->device->cuda.api;
+    const cuda_batch_memory *batch = &model->memory.batch;
+    ECO_TRY(ecoi_cuda_done(
+        model->device,
+        api->set_words(batch->x, UINT32_MAX, (batch->arrived - batch->x) / 4, model->stream),
+        "cuMemsetD32", err));
+    return ecoi_cuda_done(model->device,
+                          api->set_words(batch->attention_part, UINT32_MAX,
+                                         (batch->tokens - batch->attention_part) / 4,
+                                         model->stream),
+                          "cuMemsetD32", err);
+}
+
 static void compare(const batch_case *c, void *cpu, cuda_model *model) {
     const uint32_t n_vocab = c->shape->n_vocab;
     const size_t n = (size_t)c->batch * n_vocab;
@@ -82,8 +98,11 @@ static void compare(const batch_case *c, void *cpu, cuda_model *model) {
         double largest = 0.0;
         eco_status status = ECO_OK;
         for (uint32_t run = 0; run < 2 && status == ECO_OK; run++) {
-            status =
-                ecoi_cuda_batch_logits(model, tokens, c->n_tokens, way == 1, got + run * n, &err);
+            status = poison(model, &err);
+            if (status == ECO_OK) {
+                status = ecoi_cuda_batch_logits(model, tokens, c->n_tokens, way == 1, got + run * n,
+                                                &err);
+            }
         }
         for (uint32_t i = 0; i < 4 && status == ECO_OK; i++) {
             const size_t b = looked_at[i];
@@ -238,55 +257,60 @@ static double matrix_bytes(const cuda_matrix *m) {
     return (double)m->n_rows * (m->stride * s.weight_bits / 8.0 + m->n_blocks * s.scale_bytes);
 }
 
-/* What a step takes less when a part of every layer is left out, and what the part alone takes. */
+/* A decoded step without some parts of every layer. */
+static double step_us(cuda_model *model, uint32_t left_out, eco_error *err) {
+    const cuda_batch_rows rows = {.n_rows = model->memory.batch.n_batch,
+                                  .left_out = left_out,
+                                  .counter = model->shared_address + offsetof(cuda_shared, quiet)};
+    cu_graph_exec *graph = NULL;
+    if (ecoi_cuda_capture(model, ecoi_cuda_record_batch, &rows, &graph, err) != ECO_OK) {
+        return (double)NAN;
+    }
+    const double us = graph_us(model, graph, 30, err);
+    (void)model->device->cuda.api.graph_exec_destroy(graph);
+    return us;
+}
+
+enum {
+    ALL_PARTS = CUDA_PART_NORM | CUDA_PART_QKV | CUDA_PART_ATTENTION | CUDA_PART_O |
+                CUDA_PART_GATE_UP | CUDA_PART_DOWN
+};
+
+/* What a part takes alone: steps of this part in every layer, less steps of none. */
 static void time_parts(const char *title, cuda_model *model) {
-    static const struct {
+    const cuda_layer *layer = &model->layers[0];
+    const struct {
         const char *name;
         uint32_t part;
-    } parts[] = {{"nothing", 0},
-                 {"norms", CUDA_PART_NORM},
-                 {"rotation and attention", CUDA_PART_ATTENTION},
-                 {"qkv", CUDA_PART_QKV},
-                 {"o", CUDA_PART_O},
-                 {"gate, up", CUDA_PART_GATE_UP},
-                 {"down", CUDA_PART_DOWN},
-                 {"all but head and ends", 63}};
-    const cuda_layer *layer = &model->layers[0];
-    double whole = 0.0;
+        const cuda_matrix *matrix;
+    } parts[] = {{"norms", CUDA_PART_NORM, NULL},
+                 {"qkv", CUDA_PART_QKV, &layer->qkv},
+                 {"attention", CUDA_PART_ATTENTION, NULL},
+                 {"o", CUDA_PART_O, &layer->o},
+                 {"gate, up", CUDA_PART_GATE_UP, &layer->gate_up},
+                 {"down", CUDA_PART_DOWN, &layer->down},
+                 {"all of them", ALL_PARTS, NULL}};
     const eco_work prompts = {.kind = ECO_WORK_PREFILL, .n_units_max = 1};
     eco_work_result result;
-    eco_error error = {0};
-    if (ecoi_backend_cuda.work(model, &prompts, &result, &error) != ECO_OK) {
-        report(title, error.message, false);
+    eco_error err = {0};
+    if (ecoi_backend_cuda.work(model, &prompts, &result, &err) != ECO_OK) {
+        report(title, err.message, false);
         return;
     }
+    const double ends_us = step_us(model, ALL_PARTS, &err);
+    printf("      %-20s %-12s %9.1f us a step\n", title, "head, ends", ends_us);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        const cuda_batch_rows rows = {.n_rows = model->memory.batch.n_batch,
-                                      .left_out = parts[i].part,
-                                      .counter =
-                                          model->shared_address + offsetof(cuda_shared, quiet)};
-        cu_graph_exec *graph = NULL;
-        eco_error err = {0};
-        if (ecoi_cuda_capture(model, ecoi_cuda_record_batch, &rows, &graph, &err) != ECO_OK) {
-            report(title, err.message, false);
-            return;
-        }
-        const double us = graph_us(model, graph, 50, &err);
-        (void)model->device->cuda.api.graph_exec_destroy(graph);
-        whole = i == 0 ? us : whole;
-        const double bytes = parts[i].part == CUDA_PART_QKV       ? matrix_bytes(&layer->qkv)
-                             : parts[i].part == CUDA_PART_O       ? matrix_bytes(&layer->o)
-                             : parts[i].part == CUDA_PART_GATE_UP ? matrix_bytes(&layer->gate_up)
-                             : parts[i].part == CUDA_PART_DOWN    ? matrix_bytes(&layer->down)
-                                                                  : 0.0;
-        const double each_us = (whole - us) / model->shape.n_layers;
-        printf("      %-26s %-24s %9.1f us a step, %8.2f us a layer less", title, parts[i].name, us,
-               i == 0 ? 0.0 : each_us);
-        if (bytes > 0.0) {
-            printf(", %.3f TB/s", bytes / each_us * 1e-6);
+        const double us =
+            (step_us(model, ALL_PARTS & ~parts[i].part, &err) - ends_us) / model->shape.n_layers;
+        printf("      %-20s %-12s %9.2f us a layer", title, parts[i].name, us);
+        if (parts[i].matrix != NULL) {
+            printf(", %.3f TB/s", matrix_bytes(parts[i].matrix) / us * 1e-6);
         }
         printf("\n");
         (void)fflush(stdout);
+    }
+    if (err.message[0] != '\0') {
+        report(title, err.message, false);
     }
 }
 
@@ -353,13 +377,10 @@ static void speeds(bool parts) {
     for (size_t i = 0; i < 3; i++) {
         for (size_t k = 0; k < 3; k++) {
             speed("Qwen2-7B", studied[i], batches[k], parts);
-            if (!parts) {
-                speed("TinyLlama-1.1B", studied[i], batches[k], parts);
-            }
         }
     }
     for (size_t i = 0; i < FORMATS && !parts; i++) {
-        speed("Qwen2-7B", formats[i], 64, parts);
+        speed("TinyLlama-1.1B", formats[i], 64, parts);
     }
 }
 
@@ -396,7 +417,7 @@ int main(int argc, char **argv) {
     }
     ecoi_backend_cuda.close(cuda_state);
     ecoi_backend_cpu.close(cpu_state);
-    printf("%u cases, %u bad; largest relative error %.2e, tolerance %.0e: %s\n", n_cases, n_bad,
-           worst, tolerance, n_bad == 0 ? "PASS" : "FAIL");
+    printf("%u cases, %u bad; largest relative error %.2e, tolerance %.0e (INT8 %.0e): %s\n",
+           n_cases, n_bad, worst, tolerance, tolerance_int8, n_bad == 0 ? "PASS" : "FAIL");
     return n_bad == 0 ? 0 : 1;
 }

@@ -12,22 +12,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COPIES_MAX = 512, COPY_BYTES = 16 };
+enum { COPIES_MAX = 1024, ARRIVALS_MAX = 16 };
 
 struct copy {
     void *to;
     const void *from; /* NULL: zeros */
-    uint32_t group;
+    uint32_t group, n_bytes;
+};
+
+struct arrival {
+    uint64_t *barrier;
+    uint32_t group; /* copies of groups before it come first */
 };
 
 static struct thread {
-    struct copy copies[COPIES_MAX]; /* a ring */
+    struct arrival arrivals[ARRIVALS_MAX]; /* rings */
+    uint32_t n_arrivals, n_arrived;
+    struct copy copies[COPIES_MAX];
     uint32_t n_begun, n_done, group, n_products;
     float a[2][4][2], b[2][2][2]; /* of two products in turn, as pairs */
     int32_t a_bytes[2][4][4], b_bytes[2][2][4];
 } threads[FAKE_THREADS_MAX];
 
 void fake_batch_thread_begin(uint32_t thread) {
+    threads[thread].n_arrivals = 0;
+    threads[thread].n_arrived = 0;
     threads[thread].n_begun = 0;
     threads[thread].n_done = 0;
     threads[thread].group = 0;
@@ -38,33 +47,119 @@ static struct thread *mine(void) {
     return &threads[fake_thread()];
 }
 
-void copy_async(void *to, const void *from, bool take) {
+static void begin_copy(void *to, const void *from, bool take, uint32_t n_bytes) {
     struct thread *t = mine();
-    if (t->n_begun - t->n_done == COPIES_MAX || (uintptr_t)to % COPY_BYTES != 0 ||
-        (uintptr_t)from % COPY_BYTES != 0) {
+    if (t->n_begun - t->n_done == COPIES_MAX || (uintptr_t)to % n_bytes != 0 ||
+        (uintptr_t)from % n_bytes != 0) {
         abort();
     }
     t->copies[t->n_begun++ % COPIES_MAX] =
-        (struct copy){.to = to, .from = take ? from : NULL, .group = t->group};
+        (struct copy){.to = to, .from = take ? from : NULL, .group = t->group, .n_bytes = n_bytes};
+}
+
+void copy_async(void *to, const void *from, bool take) {
+    begin_copy(to, from, take, 16);
+}
+
+void copy_async_4(void *to, const void *from, bool take) {
+    begin_copy(to, from, take, 4);
 }
 
 void copy_commit(void) {
     mine()->group++;
 }
 
-void copy_wait(uint32_t n) {
-    struct thread *t = mine();
+/* The copies of groups before `end`. */
+static void do_copies(struct thread *t, uint32_t end) {
     for (; t->n_done != t->n_begun; t->n_done++) {
         const struct copy *c = &t->copies[t->n_done % COPIES_MAX];
-        if (c->group + n >= t->group) {
+        if (c->group >= end) {
             return;
         }
         if (c->from == NULL) {
-            memset(c->to, 0, COPY_BYTES);
+            memset(c->to, 0, c->n_bytes);
         } else {
-            memcpy(c->to, c->from, COPY_BYTES);
+            memcpy(c->to, c->from, c->n_bytes);
         }
     }
+}
+
+void copy_wait(uint32_t n) {
+    struct thread *t = mine();
+    do_copies(t, t->group > n ? t->group - n : 0);
+}
+
+/* MARK: - Barriers in shared memory */
+
+/* In the barrier's 64 bits: arrivals of a phase, those still to come, and the number of phases that
+ * have ended. A copying thread's arrival is counted when somebody waits, after its copies. */
+struct barrier {
+    uint16_t n_all, n_left;
+    uint32_t n_ended;
+};
+
+static void arrive_at(uint64_t *at) {
+    struct barrier b;
+    memcpy(&b, at, sizeof b);
+    if (b.n_all == 0 || b.n_all > FAKE_THREADS_MAX) {
+        abort(); /* nobody made it a barrier */
+    }
+    if (--b.n_left == 0) {
+        b.n_left = b.n_all;
+        b.n_ended++;
+    }
+    memcpy(at, &b, sizeof b);
+    fake_moved();
+}
+
+void barrier_init(uint64_t *barrier, uint32_t n) {
+    const struct barrier b = {.n_all = (uint16_t)n, .n_left = (uint16_t)n};
+    memcpy(barrier, &b, sizeof b);
+}
+
+void barrier_arrive(uint64_t *barrier) {
+    arrive_at(barrier);
+}
+
+void barrier_arrive_copied(uint64_t *barrier) {
+    struct thread *t = mine();
+    if (t->n_arrivals - t->n_arrived == ARRIVALS_MAX) {
+        abort();
+    }
+    t->arrivals[t->n_arrivals++ % ARRIVALS_MAX] = (struct arrival){barrier, ++t->group};
+    fake_moved();
+}
+
+static void arrive_all(const uint64_t *barrier) {
+    for (uint32_t i = 0; i < FAKE_THREADS_MAX; i++) {
+        struct thread *t = &threads[i];
+        while (t->n_arrived != t->n_arrivals &&
+               t->arrivals[t->n_arrived % ARRIVALS_MAX].barrier == barrier) {
+            const struct arrival *arrival = &t->arrivals[t->n_arrived++ % ARRIVALS_MAX];
+            do_copies(t, arrival->group);
+            arrive_at(arrival->barrier);
+        }
+    }
+}
+
+void barrier_wait(uint64_t *barrier, uint32_t parity) {
+    for (;;) {
+        struct barrier b;
+        memcpy(&b, barrier, sizeof b);
+        if (b.n_ended % 2 != parity) {
+            fake_moved();
+            return;
+        }
+        arrive_all(barrier);
+        memcpy(&b, barrier, sizeof b);
+        if (b.n_ended % 2 == parity) {
+            fake_wait();
+        }
+    }
+}
+
+void warp_meet(void) {
+    fake_warp_meet();
 }
 
 static half half_at(uint32_t pair, uint32_t i) {
@@ -160,8 +255,7 @@ uint32_t atomic_increment(uint32_t *p) {
 }
 
 #include "kernels/gpu/batch.c"
-#include "kernels/gpu/batch_gemm_16.c"
-#include "kernels/gpu/batch_gemm_64.c"
+#include "kernels/gpu/batch_gemm.c"
 #include "kernels/gpu/rates.c"
 
 #define RUNNER(name, type)                     \
@@ -170,12 +264,10 @@ uint32_t atomic_increment(uint32_t *p) {
     }
 RUNNER(eco_batch_embed, gpu_batch_embed_args)
 RUNNER(eco_batch_norm, gpu_batch_norm_args)
-RUNNER(eco_batch_gemm_16, gpu_batch_gemm_args)
-RUNNER(eco_batch_gemm_64, gpu_batch_gemm_args)
+RUNNER(eco_batch_gemm, gpu_batch_gemm_args)
 RUNNER(eco_batch_quantize, gpu_batch_quantize_args)
 RUNNER(eco_batch_rope, gpu_batch_attention_args)
-RUNNER(eco_batch_attention_1, gpu_batch_attention_args)
-RUNNER(eco_batch_attention_8, gpu_batch_attention_args)
+RUNNER(eco_batch_attention, gpu_batch_attention_args)
 RUNNER(eco_batch_attention_join, gpu_batch_attention_args)
 RUNNER(eco_batch_argmax, gpu_batch_argmax_args)
 RUNNER(eco_batch_done, gpu_batch_done_args)
@@ -188,12 +280,10 @@ RUNNER(eco_rate_int8, gpu_rate_args)
 static const struct fake_kernel kernels[] = {
     ROW(eco_batch_embed, gpu_batch_embed_args),
     ROW(eco_batch_norm, gpu_batch_norm_args),
-    ROW(eco_batch_gemm_16, gpu_batch_gemm_args),
-    ROW(eco_batch_gemm_64, gpu_batch_gemm_args),
+    ROW(eco_batch_gemm, gpu_batch_gemm_args),
     ROW(eco_batch_quantize, gpu_batch_quantize_args),
     ROW(eco_batch_rope, gpu_batch_attention_args),
-    ROW(eco_batch_attention_1, gpu_batch_attention_args),
-    ROW(eco_batch_attention_8, gpu_batch_attention_args),
+    ROW(eco_batch_attention, gpu_batch_attention_args),
     ROW(eco_batch_attention_join, gpu_batch_attention_args),
     ROW(eco_batch_argmax, gpu_batch_argmax_args),
     ROW(eco_batch_done, gpu_batch_done_args),

@@ -22,6 +22,7 @@ enum {
     FIBERS_MAX = 2304,
     BLOCKS_MAX = 4,
     IDLE_ROUNDS_MAX = 16,
+    PAIRS_MAX = 15,
     STACK_BYTES = 64 * 1024,
     SHARED_BYTES = FAKE_SHARED_BYTES
 };
@@ -95,6 +96,7 @@ static struct {
     struct fiber fibers[FIBERS_MAX];
     struct meeting blocks[BLOCKS_MAX];
     struct meeting warps[FIBERS_MAX / WARP];
+    struct meeting pairs[BLOCKS_MAX][PAIRS_MAX]; /* of two warps */
     uint32_t slots[2][FIBERS_MAX];
 } gpu;
 
@@ -183,17 +185,45 @@ void fake_warp_meet(void) {
     meet(&gpu.warps[gpu.current / WARP]);
 }
 
+void fake_wait(void) {
+    yield_fiber();
+}
+void fake_moved(void) {
+    gpu.n_moves++;
+}
+
+/* The two warps of a pair are those that come first. */
+void pair_meet(uint32_t id) {
+    if (id == 0 || id > PAIRS_MAX) {
+        abort();
+    }
+    meet(&gpu.pairs[current_block()][id - 1]);
+}
+
 void warp_barrier(void) {
     meet(&gpu.warps[gpu.current / WARP]);
 }
 
-/* Two sets of slots in turn: a lane can be one shuffle ahead of another, never two. */
-uint32_t shuffle_xor_u32(uint32_t value, uint32_t mask) {
+/* What the thread `other` brings to this shuffle. Two sets of slots in turn: a lane can be one shuffle
+ * ahead of another, never two. */
+static uint32_t shuffle(uint32_t value, uint32_t other) {
     struct fiber *fiber = &gpu.fibers[gpu.current];
     const uint32_t set = fiber->n_shuffles++ % 2;
     gpu.slots[set][gpu.current] = value;
     meet(&gpu.warps[gpu.current / WARP]);
-    return gpu.slots[set][gpu.current ^ mask];
+    return gpu.slots[set][other];
+}
+
+uint32_t shuffle_xor_u32(uint32_t value, uint32_t mask) {
+    return shuffle(value, gpu.current ^ mask);
+}
+
+float shuffle_from(float value, uint32_t lane) {
+    uint32_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    bits = shuffle(bits, gpu.current / WARP * WARP + lane);
+    memcpy(&value, &bits, sizeof bits);
+    return value;
 }
 
 float shuffle_xor(float value, uint32_t mask) {
@@ -301,6 +331,9 @@ static void start_blocks(void) {
     for (uint32_t b = 0; b < gpu.n_together; b++) {
         memset(shared_memory[b], 0xff, gpu.shared_bytes);
         gpu.blocks[b] = (struct meeting){.n_live = gpu.n_threads};
+        for (uint32_t p = 0; p < PAIRS_MAX; p++) {
+            gpu.pairs[b][p] = (struct meeting){.n_live = 2 * WARP};
+        }
     }
     for (uint32_t w = 0; w * WARP < n; w++) {
         const uint32_t left = n - w * WARP;

@@ -28,6 +28,9 @@ void fake_kernel_run(const struct fake_kernel *kernel, const void *args, uint32_
 enum { FAKE_THREADS_MAX = 2304 };
 uint32_t fake_thread(void);
 void fake_warp_meet(void);
+/* The thread waits, and others go on; somebody has done what others may wait for. */
+void fake_wait(void);
+void fake_moved(void);
 /* What that file adds: its kernels, and what a thread begins with. */
 const struct fake_kernel *fake_batch_kernel_find(const char *name);
 void fake_batch_thread_begin(uint32_t thread);

@@ -37,11 +37,14 @@ n=0
 mkdir "$work/texts"
 cp "$root"/src/kernels/gpu/ptx/*.ptx "$work/texts"
 for format in 0 1 2 3 4 5 6 7; do
-    for file in "$root"/src/kernels/gpu/ptx/batch_gemm_*.ptx; do
-        sed "s/0x0ec0f100/0x0000000$format/g; s/0x0ec0f101/0x00000080/g; s/0x0ec0f102/0x00000080/g
-            s/0x0ec0f103/0x00000004/g" "$file" >"$work/texts/$(basename "$file" .ptx)_format$format.ptx"
+    columns=80 # of a stage
+    for layout in 08.100 10.100 20.080 40.080 40.100; do # rows of input, of a tile, hexadecimal
+        sed "s/0x0ec0f100/0x0000000$format/g; s/0x0ec0f101/0x00000${layout#*.}/g; s/0x0ec0f102/0x000000$columns/g
+            s/0x0ec0f103/0x00000004/g; s/0x0ec0f104/0x000000${layout%.*}/g" "$root/src/kernels/gpu/ptx/batch_gemm.ptx" \
+            >"$work/texts/batch_gemm_format${format}_$layout.ptx"
     done
 done
+rm "$work/texts/batch_gemm.ptx"
 
 # The kernel of one sequence likewise (cuda_stream.c), with the registers it is given.
 rm "$work/texts/stream.ptx"
@@ -59,7 +62,9 @@ for sm in 70 80 90; do
         needs=$(awk '$1 == ".target" { sub(/^sm_/, "", $2); print $2 + 0; exit }' "$file")
         [ "$sm" -ge "$needs" ] || continue
         options=()
-        [[ $(basename "$file") == stream_* ]] && options=(-maxrregcount 128)
+        case $(basename "$file") in
+        stream_* | batch.ptx) options=(-maxrregcount 128) ;;
+        esac
         if ! "$ptxas" -v "${options[@]}" -arch="sm_$sm" -o "$work/out.cubin" "$file" >"$work/log" 2>&1; then
             echo "sm_$sm: $(basename "$file"): refused"
             cat "$work/log"
@@ -67,9 +72,13 @@ for sm in 70 80 90; do
             continue
         fi
         n=$((n + 1))
-        # One sequence's kernel may keep a few words, once a layer, around attention.
+        # One sequence's kernel may keep a few words, once a layer, around attention; products for 64 rows some, with
+        # 128 registers of sums.
         most=0
-        [ ${#options[@]} -gt 0 ] && most=64
+        case $(basename "$file") in
+        stream_*) most=64 ;;
+        batch_gemm_*_40.*) most=144 ;;
+        esac
         if awk -v most="$most" '/bytes spill|bytes stack frame/ { for (i = 1; i < NF; i++)
                 if ($(i + 1) == "bytes" && $i + 0 > most) { print; found = 1 } } END { exit !found }' "$work/log"; then
             echo "sm_$sm: $(basename "$file"): spills or keeps a stack"

@@ -75,6 +75,14 @@ static double relative_error(const float *got, const float *want, uint32_t n) {
     return sqrt(off / size);
 }
 
+/* Nothing may be taken from before: NaN in all that a step or chunk writes before it reads. The
+ * scripted device's memory is the host's. */
+static void poison(const cuda_model *model) {
+    const cuda_batch_memory *batch = &model->memory.batch;
+    memset((void *)(uintptr_t)batch->x, 0xff, batch->arrived - batch->x);
+    memset((void *)(uintptr_t)batch->attention_part, 0xff, batch->tokens - batch->attention_part);
+}
+
 /* Every sequence's logits, by a last decoded step and by chunks alone, twice each. */
 static void assert_logits(const batch_case *c) {
     const uint32_t n_vocab = c->shape->n_vocab;
@@ -96,6 +104,7 @@ static void assert_logits(const batch_case *c) {
     double worst = 0.0;
     for (uint32_t way = 0; way < 2; way++) {
         for (uint32_t run = 0; run < 2; run++) {
+            poison(ours);
             ASSERT_OK(
                 ecoi_cuda_batch_logits(ours, tokens, c->n_tokens, way == 1, got + run * n, &error),
                 &error);

@@ -4,8 +4,10 @@
  * attention, the next tokens. A launch works on rows (gpu_batch_rows): the sequences of a decoded
  * step, or consecutive tokens of the prompts. Ladder (docs/kernels-batch.md):
  *   reference  src/kernels/cpu, a sequence after the other
- *   v1         here: attention reads keys and values once for up to eight query heads that share
- *              them, groups of lanes a position, online softmax in FP32
+ *   v1 to v4   attention reads keys and values once for up to eight query heads that share them,
+ *              groups of lanes a position, five shuffles a position and head; online softmax in FP32
+ *   v5         here: attention on tensor cores (batch_attention.h), which rotates and appends itself
+ *              where rows do not see one another
  */
 #include "batch_args.h"
 #include "kernels/quant.h"
@@ -106,241 +108,72 @@ KERNEL eco_batch_quantize(const struct gpu_batch_quantize_args a) {
     }
 }
 
-/* Grid (heads of query, key and value, rows): rotates pairs (i, i + d/2), appends keys and values
- * to the row's place in the cache. */
+/* Of a pair (i, i + d/2) of a head at a position. */
+struct batch_pair {
+    float low, high;
+};
+
+INLINE struct batch_pair rotate(const GLOBAL float *angles, uint32_t i, struct batch_pair in) {
+    const float cosine = angles[2 * i];
+    const float sine = angles[2 * i + 1];
+    return (struct batch_pair){in.low * cosine - in.high * sine, in.high * cosine + in.low * sine};
+}
+
+/* A row's key or value of a head, by n threads: keys are rotated. */
+INLINE void append(const struct gpu_batch_attention_args *a, GLOBAL half *cache, uint64_t row,
+                   const GLOBAL float *in, const GLOBAL float *angles, bool is_key, uint32_t thread,
+                   uint32_t n_threads) {
+    const uint32_t pairs = a->d_head / 2;
+    GLOBAL half *to = cache + row * a->d_stride;
+    for (uint32_t i = thread; i < pairs; i += n_threads) {
+        struct batch_pair pair = {in[i], in[i + pairs]};
+        if (is_key) {
+            pair = rotate(angles, i, pair);
+        }
+        to[i] = (half)pair.low;
+        to[i + pairs] = (half)pair.high;
+    }
+    for (uint32_t i = a->d_head + thread; i < a->d_stride; i += n_threads) {
+        to[i] = (half)0.0f;
+    }
+}
+
+/* Where a row's keys and values of a head are, in rows of the cache: its sequence's first. */
+INLINE uint64_t cache_row(const struct gpu_batch_attention_args *a, uint32_t sequence,
+                          uint32_t kv_head) {
+    return ((uint64_t)sequence * a->n_kv_heads + kv_head) * a->capacity;
+}
+
+INLINE GLOBAL float *head_of(const struct gpu_batch_attention_args *a, uint32_t n, uint32_t head) {
+    return a->qkv + ((uint64_t)n * (a->n_heads + 2 * a->n_kv_heads) + head) * a->d_head;
+}
+
+/* Grid (heads of query, key and value, rows), for rows that see one another: rotates queries in place,
+ * appends keys and values to the row's place in the cache. */
 KERNEL eco_batch_rope(const struct gpu_batch_attention_args a) {
     const uint32_t head = block_index();
     const uint32_t n = block_index_y();
     const struct batch_where at = where_is(&a.rows, n, a.capacity);
     const uint32_t pairs = a.d_head / 2;
-    const uint32_t n_all = a.n_heads + 2 * a.n_kv_heads;
-    const bool is_query = head < a.n_heads;
-    const bool is_value = head >= a.n_heads + a.n_kv_heads;
-    GLOBAL float *in = a.qkv + ((uint64_t)n * n_all + head) * a.d_head;
-    const uint32_t kv_head = is_value ? head - a.n_heads - a.n_kv_heads : head - a.n_heads;
-    const uint64_t row =
-        (((uint64_t)at.sequence * a.n_kv_heads + kv_head) * a.capacity + at.position) * a.d_stride;
+    GLOBAL float *in = head_of(&a, n, head);
     const GLOBAL float *angles = a.angles + (uint64_t)at.position * a.d_head;
+    if (head >= a.n_heads) {
+        const bool is_key = head < a.n_heads + a.n_kv_heads;
+        const uint32_t kv_head = head - a.n_heads - (is_key ? 0 : a.n_kv_heads);
+        append(&a, is_key ? a.k_cache : a.v_cache,
+               cache_row(&a, at.sequence, kv_head) + at.position, in, angles, is_key,
+               thread_index(), block_size());
+        return;
+    }
     for (uint32_t i = thread_index(); i < pairs; i += block_size()) {
-        const float low = in[i];
-        const float high = in[i + pairs];
-        if (is_value) {
-            a.v_cache[row + i] = (half)low;
-            a.v_cache[row + i + pairs] = (half)high;
-            continue;
-        }
-        const float cosine = angles[2 * i];
-        const float sine = angles[2 * i + 1];
-        const float turned_low = low * cosine - high * sine;
-        const float turned_high = high * cosine + low * sine;
-        if (is_query) {
-            in[i] = turned_low;
-            in[i + pairs] = turned_high;
-        } else {
-            a.k_cache[row + i] = (half)turned_low;
-            a.k_cache[row + i + pairs] = (half)turned_high;
-        }
-    }
-    for (uint32_t i = a.d_head + thread_index(); !is_query && i < a.d_stride; i += block_size()) {
-        (is_value ? a.v_cache : a.k_cache)[row + i] = (half)0.0f;
+        const struct batch_pair turned =
+            rotate(angles, i, (struct batch_pair){in[i], in[i + pairs]});
+        in[i] = turned.low;
+        in[i + pairs] = turned.high;
     }
 }
 
-/* MARK: - Attention */
-
-/* Online softmax of one query head over the positions a group of lanes has seen: lane `sub` of it
- * holds values 8 sub … 8 sub + 7. */
-struct batch_seen {
-    float max, sum, value[8];
-};
-
-INLINE void add_position(struct batch_seen *s, float score, vec4 v) {
-    const float max = max_f32(s->max, score);
-    const float keep = exp_fast(s->max - max);
-    const float weight = exp_fast(score - max);
-    s->max = max;
-    s->sum = s->sum * keep + weight;
-    UNROLL
-    for (int k = 0; k < 4; k++) {
-        s->value[2 * k] = fma_f32(weight, half_low(v[k]), s->value[2 * k] * keep);
-        s->value[2 * k + 1] = fma_f32(weight, half_high(v[k]), s->value[2 * k + 1] * keep);
-    }
-}
-
-struct batch_span { /* of positions */
-    uint32_t first, last;
-};
-
-INLINE void store_head(const struct gpu_batch_attention_args *a, uint32_t n, uint32_t head,
-                       uint32_t d, float value, float sum) {
-    a->out[batch_input_index(a->n_pad, n, head * a->d_head + d)] = (half)(value / sum);
-}
-
-/* Joins what the groups of lanes have seen of the head's positions, [thread][8] with the maxima and
- * sums of all groups behind, and stores the head's output, or this split's part of it. */
-INLINE void join_groups_of(const struct gpu_batch_attention_args *a, const SHARED float *seen,
-                           uint32_t n, uint32_t head, uint32_t split) {
-    const uint32_t n_groups = BATCH_ATTENTION_BLOCK / a->lanes;
-    const SHARED float *maxima = seen + BATCH_ATTENTION_BLOCK * 8;
-    const SHARED float *sums = maxima + BATCH_ATTENTION_BLOCK;
-    float max = BATCH_LOWEST;
-    for (uint32_t i = 0; i < n_groups; i++) {
-        max = max_f32(max, maxima[i]);
-    }
-    for (uint32_t d = thread_index(); d < a->d_head; d += block_size()) {
-        float sum = 0.0f;
-        float value = 0.0f;
-        for (uint32_t i = 0; i < n_groups; i++) {
-            const float weight = exp_fast(maxima[i] - max);
-            sum = fma_f32(sums[i], weight, sum);
-            value = fma_f32(seen[i * a->lanes * 8 + d], weight, value);
-        }
-        if (a->n_splits == 1) {
-            store_head(a, n, head, d, value, sum);
-        } else {
-            GLOBAL float *part =
-                a->part +
-                (((uint64_t)n * a->n_heads + head) * a->n_splits + split) * (a->d_head + 2);
-            part[0] = max; /* every thread writes the same two */
-            part[1] = sum;
-            part[2 + d] = value;
-        }
-    }
-}
-
-struct batch_pair {
-    vec4 k, v;
-};
-
-/* A lane's part of a position, the last of the span if that is beyond it. */
-INLINE struct batch_pair load_pair(const struct gpu_batch_attention_args *a, uint64_t cache,
-                                   struct batch_span span, uint32_t position, uint32_t sub) {
-    const vec4 none = {0, 0, 0, 0};
-    if (sub * 8 >= a->d_stride || span.first == span.last) {
-        return (struct batch_pair){none, none};
-    }
-    const uint64_t row = cache + min_u32(position, span.last - 1);
-    const uint64_t at = row * a->d_stride / 8 + sub;
-    return (struct batch_pair){((const GLOBAL vec4 *)a->k_cache)[at],
-                               ((const GLOBAL vec4 *)a->v_cache)[at]};
-}
-
-/* Query heads first_head … of one row that share a key and value head: n_heads of `most`, a constant.
- */
-INLINE void attend(const struct gpu_batch_attention_args *a, uint32_t n, struct batch_span span,
-                   uint64_t cache, uint32_t first_head, uint32_t n_heads, uint32_t most) {
-    const uint32_t sub = thread_index() % a->lanes;
-    const uint32_t group = thread_index() / a->lanes;
-    const uint32_t n_groups = BATCH_ATTENTION_BLOCK / a->lanes;
-    const uint32_t n_all = a->n_heads + 2 * a->n_kv_heads;
-    float q[8][8];
-    struct batch_seen s[8];
-    UNROLL
-    for (uint32_t h = 0; h < most; h++) {
-        const uint32_t head = first_head + min_u32(h, n_heads - 1);
-        const GLOBAL float *query = a->qkv + ((uint64_t)n * n_all + head) * a->d_head;
-        UNROLL
-        for (uint32_t k = 0; k < 8; k++) {
-            q[h][k] = sub * 8 + k < a->d_head ? query[sub * 8 + k] * a->scale : 0.0f;
-        }
-        s[h] = (struct batch_seen){BATCH_LOWEST, 0.0f, {0.0f}};
-    }
-    struct batch_pair next = load_pair(a, cache, span, span.first + group, sub);
-    for (uint32_t base = span.first; base < span.last; base += n_groups) {
-        const bool counts = base + group < span.last;
-        const vec4 k = next.k;
-        const vec4 v = next.v;
-        next = load_pair(a, cache, span, base + n_groups + group, sub); /* on its way meanwhile */
-        UNROLL
-        for (uint32_t h = 0; h < most; h++) {
-            float sum = 0.0f;
-            UNROLL
-            for (int i = 0; i < 4; i++) {
-                sum = fma_f32(q[h][2 * i], half_low(k[i]), sum);
-                sum = fma_f32(q[h][2 * i + 1], half_high(k[i]), sum);
-            }
-            for (uint32_t mask = a->lanes / 2; mask > 0; mask >>= 1) {
-                sum += shuffle_xor(sum, mask);
-            }
-            add_position(&s[h], counts ? sum : -__builtin_inff(), v);
-        }
-    }
-    SHARED float *seen = (SHARED float *)shared_dynamic;
-    UNROLL
-    for (uint32_t h = 0; h < most; h++) {
-        SHARED float *mine = seen + h * BATCH_SEEN + thread_index() * 8;
-        UNROLL
-        for (uint32_t k = 0; k < 8; k++) {
-            mine[k] = s[h].value[k];
-        }
-        if (sub == 0) {
-            seen[h * BATCH_SEEN + BATCH_ATTENTION_BLOCK * 8 + group] = s[h].max;
-            seen[h * BATCH_SEEN + BATCH_ATTENTION_BLOCK * 9 + group] = s[h].sum;
-        }
-    }
-    block_barrier();
-    for (uint32_t h = 0; h < n_heads; h++) {
-        join_groups_of(a, seen + h * BATCH_SEEN, n, first_head + h, block_index_y() % a->n_splits);
-    }
-    block_barrier(); /* the next heads use the same memory */
-}
-
-/* Zeros from the last head to the end of the product's input. */
-INLINE void pad_attended(const struct gpu_batch_attention_args *a, uint32_t n) {
-    const uint32_t n_columns = a->n_heads * a->d_head;
-    for (uint32_t e = n_columns + thread_index(); e < pad_columns(n_columns); e += block_size()) {
-        a->out[batch_input_index(a->n_pad, n, e)] = (half)0.0f;
-    }
-}
-
-/* Grid (n_kv_heads, rows · n_splits), BATCH_ATTENTION_BLOCK threads. */
-INLINE void batch_attention(const struct gpu_batch_attention_args *a, uint32_t most) {
-    const uint32_t kv_head = block_index();
-    const uint32_t n = block_index_y() / a->n_splits;
-    const uint32_t split = block_index_y() % a->n_splits;
-    const struct batch_where at = where_is(&a->rows, n, a->capacity);
-    const uint32_t n_positions = at.position + 1;
-    const uint32_t each = (n_positions + a->n_splits - 1) / a->n_splits;
-    const uint32_t first = min_u32(split * each, n_positions);
-    const struct batch_span span = {first, min_u32(first + each, n_positions)};
-    const uint64_t cache = ((uint64_t)at.sequence * a->n_kv_heads + kv_head) * a->capacity;
-    const uint32_t n_shared = a->n_heads / a->n_kv_heads;
-    if (kv_head == 0 && split == 0) {
-        pad_attended(a, n);
-    }
-    for (uint32_t h = 0; h < n_shared; h += most) {
-        attend(a, n, span, cache, kv_head * n_shared + h, min_u32(most, n_shared - h), most);
-    }
-}
-
-KERNEL eco_batch_attention_1(const struct gpu_batch_attention_args a) {
-    batch_attention(&a, 1);
-}
-KERNEL eco_batch_attention_8(const struct gpu_batch_attention_args a) {
-    batch_attention(&a, 8);
-}
-
-/* Grid (n_heads, rows): joins the splits. */
-KERNEL eco_batch_attention_join(const struct gpu_batch_attention_args a) {
-    const uint32_t head = block_index();
-    const uint32_t n = block_index_y();
-    const uint32_t width = a.d_head + 2;
-    const GLOBAL float *part = a.part + ((uint64_t)n * a.n_heads + head) * a.n_splits * width;
-    float max = BATCH_LOWEST;
-    for (uint32_t i = 0; i < a.n_splits; i++) {
-        max = max_f32(max, part[i * width]);
-    }
-    for (uint32_t d = thread_index(); d < a.d_head; d += block_size()) {
-        float sum = 0.0f;
-        float value = 0.0f;
-        for (uint32_t i = 0; i < a.n_splits; i++) {
-            const float weight = exp_fast(part[i * width] - max);
-            sum = fma_f32(part[i * width + 1], weight, sum);
-            value = fma_f32(part[i * width + 2 + d], weight, value);
-        }
-        store_head(&a, n, head, d, value, sum);
-    }
-}
+#include "batch_attention.h"
 
 /* MARK: - The next tokens */
 
@@ -356,6 +189,7 @@ INLINE struct batch_best better_of(struct batch_best a, struct batch_best b) {
 }
 
 INLINE struct batch_best best_of_warp(struct batch_best mine) {
+    ROLLED
     for (uint32_t mask = 16; mask > 0; mask >>= 1) {
         const struct batch_best other = {shuffle_xor(mine.value, mask),
                                          shuffle_xor_u32(mine.index, mask)};

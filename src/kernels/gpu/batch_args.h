@@ -10,13 +10,18 @@
 #include "args.h"
 
 enum {
-    BATCH_MAX = 64,       /* rows of a launch */
-    BATCH_WARP_ROWS = 32, /* weight rows of a warp */
-    BATCH_K_PAD = 128,    /* inputs of products are padded with zeros to a multiple of this */
+    BATCH_MAX = 64,          /* rows of a launch */
+    BATCH_WARPS = GPU_WARPS, /* of a product's block */
+    BATCH_WARP_ROWS = 64,    /* weight rows of one */
+    BATCH_STAGES_MAX = 8,
+    BATCH_BARRIER_BYTES = 2 * BATCH_STAGES_MAX * 8, /* of shared memory: two a stage */
+    BATCH_VALUES_BYTES = BATCH_MAX * 4,             /* input scales, or NF4's values */
+    BATCH_K_PAD = 256, /* inputs of products are padded with zeros to a multiple of this */
     BATCH_ARGMAX_BLOCKS = 16,
     BATCH_NORM_BLOCK = 512,
-    BATCH_ATTENTION_BLOCK = 128,
-    BATCH_SEEN = BATCH_ATTENTION_BLOCK * 10 /* floats of shared memory a query head at once */
+    BATCH_ATTENTION_BLOCK = 256,
+    /* Shared memory: for each of 8 warps 8 heads of 132 floats with maximum and sum, and the queries. */
+    BATCH_ATTENTION_BYTES = 8 * 8 * (132 + 2) * 4 + GPU_HEAD_MAX / 32 * 2 * 32 * 16
 };
 
 /* The formats in an order that the functions below ask for: 16-bit ones, bytes, nibbles; from Q8_0 on
@@ -51,17 +56,18 @@ struct gpu_batch_gemm_args {
     DEV(const void) scales;        /* [rows][n_blocks] */
     DEV(const half) input;         /* as batch_input_index says; zeros from cols on */
     DEV(const int8_t) input_codes; /* INT8: as `input`, which then holds the outliers only */
-    DEV(const float) input_scales; /* INT8: [n_rows], absmax / 127 */
+    DEV(const float) input_scales; /* INT8: [n_pad], absmax / 127 */
     DEV(const half) bias;          /* [rows] or null; with BATCH_STORE */
-    DEV(float) out;                /* BATCH_STORE, BATCH_ADD: [n_rows][out_stride] */
+    DEV(float) out;                /* BATCH_STORE, BATCH_ADD: [n_pad][out_stride] */
     DEV(half) out_half;    /* BATCH_GATED: SiLU(row 2i) · row 2i+1, as input of a product */
-    DEV(float) part;       /* [2 grid][n_pad · tile rows] */
-    DEV(uint32_t) arrived; /* [tiles], zeros before and after */
+    DEV(float) part;       /* [grid][3 of a block][n_pad · 256 rows] */
+    DEV(uint32_t) arrived; /* [tiles][BATCH_WARPS], zeros before and after */
     uint32_t rows, cols, stride, n_blocks;
-    uint32_t n_rows, out_stride;
-    uint32_t tile_rows; /* 256, or 128: then two of the 8 warps share a row's columns */
-    uint32_t n_stages;  /* of shared memory: 2, 3, 4 or 6 */
-    uint32_t columns;   /* of a stage: 128, with 16 bits also 64 */
+    uint32_t out_stride;
+    uint32_t tile_rows; /* 256 or 128: two or four of the 8 warps share a row's columns */
+    uint32_t n_stages;  /* of shared memory: 2 … BATCH_STAGES_MAX */
+    uint32_t columns;   /* of a stage: 64 (16 bits), 128 or 256 (not 16 bits) */
+    uint32_t n_pad;     /* rows of the input: 8, 16, 32 or 64 */
     uint32_t epilogue;
 };
 
@@ -72,10 +78,19 @@ static inline uint32_t batch_row_bytes(uint32_t format, uint32_t columns) {
 static inline uint32_t batch_stage_bytes(uint32_t format, uint32_t columns, uint32_t tile_rows,
                                          uint32_t n_pad) {
     const uint32_t input_bytes = format == BATCH_INT8 ? 3 : 2; /* codes besides FP16 */
-    return tile_rows * batch_row_bytes(format, columns) + columns * n_pad * input_bytes;
+    const uint32_t scale_bytes = format >= BATCH_Q8_0 ? columns / 64 * 4 : 0;
+    return tile_rows * (batch_row_bytes(format, columns) + scale_bytes) +
+           columns * n_pad * input_bytes;
 }
-static inline uint32_t batch_fixed_bytes(uint32_t format, uint32_t tile_rows, uint32_t n_pad) {
-    return (format == BATCH_NF4 ? 256 * 32 * 4 : 0) + tile_rows * n_pad * 4;
+static inline uint32_t batch_exchange_bytes(uint32_t n_pad) {
+    return BATCH_WARPS * BATCH_WARP_ROWS / 4 * n_pad * 4; /* a quarter of the sums of all warps */
+}
+static inline uint32_t batch_table_bytes(uint32_t format) {
+    return format == BATCH_NF4 ? 256 * 32 * 4 : 0;
+}
+static inline uint32_t batch_fixed_bytes(uint32_t format, uint32_t n_pad) {
+    return batch_exchange_bytes(n_pad) + BATCH_BARRIER_BYTES + BATCH_VALUES_BYTES +
+           batch_table_bytes(format);
 }
 
 /* Where a row of a launch stands: sequence and position. */
@@ -124,7 +139,8 @@ struct gpu_batch_attention_args {
     DEV(half) out;   /* [k_blocks][n_pad][32] as input of a product; K-padding written as zero */
     DEV(float) part; /* [n_rows][n_heads][n_splits][d_head + 2] when n_splits > 1 */
     uint32_t n_heads, n_kv_heads, d_head, d_stride, capacity, n_splits;
-    uint32_t lanes, n_pad;
+    uint32_t rotates; /* attention rotates and appends; else eco_batch_rope has */
+    uint32_t n_pad;
     float scale;
     uint32_t reserved;
 };
