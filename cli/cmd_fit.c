@@ -79,11 +79,11 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         parse_rows(input, argument);
         return 0;
     case KEY_SEED:
-        input->options.seed = cli_integer("--seed", argument, UINT64_MAX);
+        input->options.seed = cli_integer("--seed", argument, 0, UINT64_MAX);
         return 0;
     case KEY_BOOTSTRAPS:
         input->options.n_bootstraps =
-            (uint32_t)cli_integer("--bootstraps", argument, BOOTSTRAPS_MAX);
+            (uint32_t)cli_integer("--bootstraps", argument, 0, BOOTSTRAPS_MAX);
         return 0;
     case ARGP_KEY_ARG:
         if (input->table != NULL) {
