@@ -389,13 +389,21 @@ static void check_blocks_planned(const ecoi_recomputation *r) {
     }
 }
 
+/* A run that was stopped may have been within a block: whole for these arms, not for others of the run. */
+static bool has_cut_block(const ecoi_recomputation *r, bool partial) {
+    int64_t n_arms = 0;
+    return partial && eco_report_integer(r->report, ECO_FIELD_TR_ARMS, ECO_TOP, &n_arms) &&
+           n_arms > (int64_t)r->n_arms;
+}
+
 /* A block that is whole in every trace counts; one number left out would be a choice of blocks. */
 static void check_no_block_more(const ecoi_recomputation *r) {
     const bool partial = eco_report_has_warning(r->report, ECO_WARNING_PARTIAL);
+    const int32_t n_known = (int32_t)r->n_blocks + (has_cut_block(r, partial) ? 1 : 0);
     int32_t last = 0;
     for (size_t i = 0; i < r->arms[0].n_rows; i++) {
         const int32_t block = r->arms[0].rows[i].block;
-        if (block <= (int32_t)r->n_blocks || block == last) {
+        if (block <= n_known || block == last) {
             continue;
         }
         last = block;
