@@ -51,7 +51,9 @@ PATH=$DIR/bare run plot --kind power,roofline,size --json --output-dir none "$fi
 is_status 1
 [ "$(jq -c 'map([.picture, .script])' stdout)" = '[[null,"none/power.gp"],[null,"none/size.gp"],[null,"none/roofline.gp"]]' ] ||
     fail "without gnuplot: $(cat stdout)"
-[ -s none/roofline.gp ] && [ -s none/size.gp ] || fail "not every script was written: $(ls none)"
+for script in roofline size; do
+    [ -s "none/$script.gp" ] || fail "not every script was written: $(ls none)"
+done
 [ "$(grep -c . stderr)" -eq 1 ] || fail "not one line: $(cat stderr)"
 printf '#!/bin/sh\nexit 7\n' >bare/gnuplot
 chmod +x bare/gnuplot
