@@ -23,11 +23,15 @@ unset LC_ALL
 LC_ALL=C "$ECOCOMPUTE" models --json >plain.json
 LC_ALL=$comma "$ECOCOMPUTE" models --json >comma.json
 cmp plain.json comma.json || fail "models --json differs"
+# A plan, without what differs from one call to the next: the folder, and the memory that is free.
+plan() {
+    "$ECOCOMPUTE" measure --dry-run --order-seed 1 "$@" 2>&1 | sed -E '/^output:/d; s/[0-9]+(.)[0-9]+ GB are free/N\1N GB are free/'
+}
 for args in "--window 1.5 --margin 2.5" "--window 1,5"; do
     # shellcheck disable=SC2086
-    LC_ALL=C "$ECOCOMPUTE" measure --dry-run --order-seed 1 $args 2>&1 | grep -v '^output:' >plain.txt || true
+    LC_ALL=C plan $args >plain.txt || true
     # shellcheck disable=SC2086
-    LC_ALL=$comma "$ECOCOMPUTE" measure --dry-run --order-seed 1 $args 2>&1 | grep -v '^output:' >comma.txt || true
+    LC_ALL=$comma plan $args >comma.txt || true
     cmp plain.txt comma.txt || fail "--dry-run $args differs: $(diff plain.txt comma.txt)"
 done
 LC_ALL=$comma fake_measure run --quiet
