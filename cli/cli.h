@@ -46,6 +46,8 @@ void cli_check_options(int argc, char **argv, const struct argp_option *options,
 /* Runs argp with the program's conventions (exit 2 on a usage error). */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
+/* Before cli_check_options: with --json among the arguments a usage error is {"error": "…"} on standard output as well. */
+void cli_json_errors(int argc, char **argv);
 void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* "ecocompute: message" on standard error, and the exit status that belongs to the error. */
 int cli_fail(const eco_error *error);
