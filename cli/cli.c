@@ -95,8 +95,25 @@ void cli_err(const char *format, ...) {
     va_end(arguments);
 }
 
+static bool errors_are_json;
+
+void cli_json_errors(int argc, char **argv) {
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        errors_are_json = errors_are_json || strcmp(argv[i], "--json") == 0;
+    }
+}
+
 void cli_usage_error(const char *format, ...) {
     va_list arguments;
+    if (errors_are_json) {
+        char message[512];
+        va_start(arguments, format);
+        (void)vsnprintf(message, sizeof message, format, arguments);
+        va_end(arguments);
+        cli_out("{");
+        cli_json_field("error", message, true);
+        cli_out("}\n");
+    }
     cli_err("ecocompute: ");
     va_start(arguments, format);
     put(stderr, format, arguments);

@@ -47,6 +47,8 @@ void cli_check_options(int argc, char **argv, const struct argp_option *options,
 /* Runs argp with the program's conventions (exit 2 on a usage error). */
 void cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
+/* Before cli_check_options: with --json among the arguments a usage error is {"error": "…"} on standard output as well. */
+void cli_json_errors(int argc, char **argv);
 void cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* cli_fail told of a driver call that does not return. Nothing more can be done with that driver, and its library's own end
  * may hang in the same way: the program leaves by _Exit. */

@@ -35,6 +35,7 @@ static int print_json(const eco_curve_set *set) {
 int cmd_architectures(int argc, char **argv) {
     cli_common common = {0};
     const eco_curve_set *set = eco_curves_published();
+    cli_json_errors(argc, argv);
     cli_check_options(argc, argv, options, NULL);
     cli_parse(&argp, argc, argv, &common);
     if (common.json) {

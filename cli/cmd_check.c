@@ -97,6 +97,7 @@ int cmd_check(int argc, char **argv) {
     eco_error error = {0};
     eco_report *report = NULL;
     eco_curve_file *curves = NULL;
+    cli_json_errors(argc, argv);
     cli_check_options(argc, argv, options, NULL);
     cli_parse(&argp, argc, argv, &input);
     eco_status status = take_k(&input, &error);

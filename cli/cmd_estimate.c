@@ -111,9 +111,25 @@ static eco_status take(const estimate_input *input, const eco_query *asked, eco_
                               .arch = asked->card[0] != '\0' ? asked->card : asked->arch,
                               .precision = asked->precision != NULL ? asked->precision : "NF4",
                               .model = asked->model,
-                              .stack = input->stack,
+                              .stack = input->stack != NULL      ? input->stack
+                                       : asked->stack[0] != '\0' ? asked->stack
+                                                                 : NULL,
                               .batch = said(asked->batch, 1),
                               .context = said(asked->context, ECO_CONTEXT_PUBLISHED)};
+    if (asked->unread[0] != '\0') {
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "question: '%.60s' was not understood; expected such as \"7B on RTX "
+                             "4090 int8 batch 8\"",
+                             asked->unread);
+    }
+    if (input->stack != NULL && input->rules == ECO_RULES_PUBLISHED_1_1) {
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "--stack: the rules published-1.1 know no stacks; leave it out");
+    }
+    if (input->model != NULL && input->params_b != NULL) {
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "--params-b: --model names the size; give one of them");
+    }
     if (input->model != NULL) {
         const eco_model_shape *shape = eco_model_find(input->model);
         q->model = input->model;
@@ -124,7 +140,7 @@ static eco_status take(const estimate_input *input, const eco_query *asked, eco_
     ECO_TRY(knowing_number("--params-b", input->params_b, &q->params_b, err));
     ECO_TRY(knowing_number("--batch", input->batch, &q->batch, err));
     ECO_TRY(knowing_number("--ctx", input->context, &q->context, err));
-    if (input->params_b == NULL && !(q->params_b > 0)) {
+    if (input->params_b == NULL && input->model == NULL && !(q->params_b > 0)) {
         return eco_error_set(err, ECO_E_USAGE, 0,
                              "params_b: a size is expected, such as --params-b 7 or \"7B on ada\"");
     }
@@ -150,6 +166,7 @@ int cmd_estimate(int argc, char **argv) {
     eco_estimate_query q;
     eco_estimate estimate;
     eco_error error = {0};
+    cli_json_errors(argc, argv);
     cli_check_options(argc, argv, options, NULL);
     cli_parse(&argp, argc, argv, &input);
     const eco_query asked = eco_query_parse(input.rules, input.question, input.n_question);

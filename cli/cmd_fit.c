@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include "fit_validate.h"
+#include "knowing.h"
 
 #include "ecocompute/fit.h"
 #include "ecocompute/model_file.h"
@@ -209,6 +210,7 @@ int cmd_fit(int argc, char **argv) {
     eco_anchors *anchors = NULL;
     eco_fit *fit = NULL;
     eco_error error = {0};
+    cli_json_errors(argc, argv);
     cli_check_options(argc, argv, options, NULL);
     cli_parse(&argp, argc, argv, &input);
     eco_status status = eco_anchors_load(input.table, &anchors, &error);
@@ -226,5 +228,5 @@ int cmd_fit(int argc, char **argv) {
     }
     eco_fit_free(fit);
     eco_anchors_free(anchors);
-    return status == ECO_OK ? EXIT_DONE : cli_fail(&error);
+    return status == ECO_OK ? EXIT_DONE : knowing_fail(&input.common, &error);
 }

@@ -146,6 +146,10 @@ static eco_status take(optimize_input *input, eco_optimize_query *q, eco_error *
                               .contexts = input->context_values};
     const eco_model_shape *shape = input->model != NULL ? eco_model_find(input->model) : NULL;
     q->params_b = shape != NULL ? shape->params_b : 0;
+    if (input->model != NULL && input->params_b != NULL) {
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "--params-b: --model names the size; give one of them");
+    }
     ECO_TRY(knowing_number("--params-b", input->params_b, &q->params_b, err));
     if (input->params_b == NULL && shape == NULL && input->model == NULL) {
         return eco_error_set(err, ECO_E_USAGE, 0,
@@ -179,6 +183,7 @@ int cmd_optimize(int argc, char **argv) {
     eco_optimize_query q;
     eco_optimum optimum;
     eco_error error = {0};
+    cli_json_errors(argc, argv);
     cli_check_options(argc, argv, options, NULL);
     cli_parse(&argp, argc, argv, &input);
     eco_status status = take(&input, &q, &error);

@@ -25,7 +25,9 @@ static const struct argp_option options[] = {
     {"recompute", KEY_RECOMPUTE, 0, 0,
      "Re-derive every headline number from the traces beside the report", 0},
     {"profile", KEY_PROFILE, "NAME", 0,
-     "Hold the report against the rules of v1.1-core (published protocol) or paired-1", 0},
+     "Hold the report against the rules of v1.1-core (published protocol), paired-1 or "
+     "dataset-eligible",
+     0},
     CLI_COMMON_OPTIONS,
     {0}};
 
@@ -40,13 +42,10 @@ static void check_profile(const char *name) {
             return;
         }
     }
-    if (strcmp(name, "dataset-eligible") == 0) {
-        cli_usage_error("--profile %s is not in this version", name);
-    }
     const char *nearest = eco_nearest_name(name, names, n);
     cli_usage_error("--profile: unknown profile '%s'%s%s%s", name,
                     nearest != NULL ? ", did you mean '" : "; expected ",
-                    nearest != NULL ? nearest : "v1.1-core or paired-1",
+                    nearest != NULL ? nearest : "v1.1-core, paired-1 or dataset-eligible",
                     nearest != NULL ? "'?" : "");
 }
 
@@ -90,7 +89,10 @@ static void print_json(const validate_input *input, const verdict *v, bool first
     cli_json_field("report", v->path, false);
     if (input->profile != NULL) {
         cli_json_field("profile", input->profile, false);
-        cli_json_field("verdict", eco_findings_verdict(v->n_schema, v->findings.n), false);
+        cli_json_field("verdict", eco_profile_verdict(input->profile, v->n_schema, v->findings.n),
+                       false);
+        const char *const note = eco_profile_note(input->profile);
+        cli_json_field("notes", note != NULL ? note : "", false);
     }
     cli_out("\"valid\": %s, ", v->findings.n == 0 ? "true" : "false");
     cli_json_field("findings", v->findings.lines.data != NULL ? v->findings.lines.data : "", true);
@@ -98,6 +100,7 @@ static void print_json(const validate_input *input, const verdict *v, bool first
 }
 
 static void print_text(const validate_input *input, const verdict *v) {
+    const char *const note = eco_profile_note(input->profile);
     if (v->findings.n > 0) {
         cli_out("%s: %u finding%s\n", v->path, v->findings.n, v->findings.n == 1 ? "" : "s");
         cli_print(&v->findings.lines);
@@ -106,6 +109,9 @@ static void print_text(const validate_input *input, const verdict *v) {
     cli_out("%s: valid%s%s%s\n", v->path, input->profile != NULL ? ", conforms to " : "",
             input->profile != NULL ? input->profile : "",
             input->recompute ? ", every headline number follows from the traces" : "");
+    if (note != NULL) {
+        cli_out("note: %s\n", note);
+    }
 }
 
 static int validate_one(const validate_input *input, size_t i) {

@@ -4,15 +4,21 @@
  */
 #include "knowing.h"
 
+#include "ecocompute/arch.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 eco_status knowing_number(const char *option, const char *text, double *out, eco_error *err) {
     if (text == NULL) {
         return ECO_OK;
     }
+    const bool word = strcmp(text, "nan") == 0 || strcmp(text, "inf") == 0 ||
+                      strcmp(text, "-inf") == 0 || strcmp(text, "infinity") == 0;
     char *end = NULL;
-    const double value = strtod(text, &end);
-    if (end == text || *end != '\0') {
+    const double value = strtod(text, &end); /* the program never leaves the C locale */
+    if (end == text || *end != '\0' ||
+        (!word && text[strspn(text, "0123456789.eE+-")] != '\0')) { /* no hexadecimal, no blank */
         return eco_error_set(err, ECO_E_USAGE, 0, "%s: '%.60s' is no number", option, text);
     }
     *out = value;
@@ -31,7 +37,11 @@ eco_status knowing_limit(const char *option, const char *text, eco_reading *out,
 
 void knowing_rules(const char *text, eco_rules *out) {
     if (!eco_rules_parse(text, out)) {
-        cli_usage_error("--rules: '%s' is not known; expected published-1.1 or current", text);
+        static const char *const names[] = {"published-1.1", "current"};
+        const char *nearest = eco_nearest_name(text, names, 2);
+        cli_usage_error("--rules: '%s' is not known%s%s%s; expected published-1.1 or current", text,
+                        nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",
+                        nearest != NULL ? "'?" : "");
     }
 }
 

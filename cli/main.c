@@ -26,7 +26,7 @@ static const command commands[] = {
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
 /* Commands of the contract that this version lacks. */
-static const char *const later_commands[] = {"energy_estimate", "sweep", "compare", "share"};
+static const char *const later_commands[] = {"sweep"};
 
 static void print_help(FILE *stream) {
     fprintf(stream, "Usage: ecocompute COMMAND [options]\n"
@@ -39,6 +39,39 @@ static void print_help(FILE *stream) {
                     "Each command has --help. Exit status: 0 done, 1 failed, 2 usage, 3 nothing "
                     "could be measured,\n"
                     "4 a check said no, 130 or 143 interrupted.\n");
+}
+
+/* Flags of energy_estimate that no other command has, and --model: published command lines leave the task out, or call it
+ * "run". The whole name, or what stands before '='. */
+static bool is_task_flag(const char *given) {
+    static const char *const flags[] = {
+        "--parameters_file", "--output_dir",       "--model_name",   "--model",
+        "--precision",       "--gpu_arch",         "--batch_size",   "--params_b",
+        "--tokens",          "--iterations",       "--warmup",       "--sample_rate_hz",
+        "--context_length",  "--no_quality_probe", "--quality_text", "--quality_seq_len",
+        "--dry_run",         "--prefetch",         "--share",        "--thermal_mode",
+        "--power_trace",     "--api_base",         "--site",         "--require_measured"};
+    const size_t length = strcspn(given, "=");
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        if (strlen(flags[i]) == length && strncmp(given, flags[i], length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int task_missing(const char *flag) {
+    cli_err("ecocompute: the command is missing before '%s'; the published task is `ecocompute "
+            "energy_estimate %s …`\n",
+            flag, flag);
+    return EXIT_USAGE;
+}
+
+static int task_called_run(const char *flag) {
+    cli_err("ecocompute: run measures another program here; the published task, there also called "
+            "run, is `ecocompute energy_estimate %s …`\n",
+            flag);
+    return EXIT_USAGE;
 }
 
 static int unknown_command(const char *name) {
@@ -72,6 +105,12 @@ static int run(int argc, char **argv) {
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         cli_out("ecocompute %s (%s)\n", eco_version(), eco_build_description());
         return EXIT_DONE;
+    }
+    if (is_task_flag(argv[1])) {
+        return task_missing(argv[1]);
+    }
+    if (strcmp(argv[1], "run") == 0 && argc > 2 && is_task_flag(argv[2])) {
+        return task_called_run(argv[2]);
     }
     for (size_t i = 0; i < N_COMMANDS; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every test a file: tests/unit and tests/kernels test_*.c are cmocka programs, tests/{cli,lab,kernels,wasm,device}/*.sh are
-# scripts that drive the real program (a name beginning with lib is a helper, not a test), tests/bench, tests/tools and
+# Every test a file: tests/unit and tests/kernels test_*.c are cmocka programs, tests/{cli,lab,kernels,schema,wasm,device}/*.sh
+# are scripts that drive the real program (a name beginning with lib is a helper, not a test), tests/bench, tests/tools and
 # tests/device/*.c programs without cmocka. Exit 77 is a skip.
 find_path(CMOCKA_INCLUDE_DIR cmocka.h)
 find_library(CMOCKA_LIBRARY cmocka)
@@ -145,6 +145,7 @@ eco_add_scripts(kernels 300 OFF)
 eco_add_scripts(wasm 300 OFF)
 if(TARGET ecocompute)
     eco_add_scripts(cli 60 OFF)
+    eco_add_scripts(schema 120 OFF)
     set_tests_properties(cli_test_field_sensors cli_test_field_time PROPERTIES RUN_SERIAL ON) # they judge numbers
     # In real time against a clock: a neighbour on the same cores would be measured too.
     eco_add_scripts(lab 300 ON)
@@ -162,8 +163,9 @@ if(TARGET ecocompute)
     # What quickstart.sh leaves to CI, to stay within its five minutes.
     foreach(name lab_test_f_signals lab_test_g_faults lab_test_j_faults lab_test_j_kill lab_test_j_resume
             lab_test_j_resume_published lab_test_j_resume_steady
-            lab_test_p_published lab_test_r_doctor lab_test_r_run_energy lab_test_r_run_overhead lab_test_r_run_vs
-            lab_test_s_steady lab_test_k_clock_drift lab_test_k_counter_breaks lab_test_k_device_lost lab_test_k_driver_stuck lab_test_k_flags
+            lab_test_p_energy_estimate lab_test_p_published lab_test_r_doctor lab_test_r_run_energy lab_test_r_run_overhead
+            lab_test_r_run_vs lab_test_s_steady lab_test_k_clock_drift lab_test_k_counter_breaks lab_test_k_device_lost
+            lab_test_k_driver_stuck lab_test_k_flags
             lab_test_k_gain_error lab_test_k_mig lab_test_k_offset_error lab_test_k_other_tenants
             lab_test_k_read_bursts lab_test_k_read_stalls lab_test_k_throttle lab_test_k_visible_devices
             lab_test_u_plan lab_test_u_probe lab_test_z_table
@@ -193,6 +195,10 @@ eco_add_check(check_format rules ${eco_tools}/check_format.sh ${PROJECT_SOURCE_D
 eco_add_check(check_warnings rules ${eco_tools}/check_warnings.sh ${PROJECT_SOURCE_DIR})
 eco_add_check(check_headers rules ${eco_tools}/check_headers.sh ${PROJECT_SOURCE_DIR})
 eco_add_check(check_data_stale rules ${eco_tools}/check_data_stale.sh ${PROJECT_BINARY_DIR}/data-stale)
+if(TARGET write_schema)
+    eco_add_check(check_schema_stale rules ${eco_tools}/check_schema_stale.sh $<TARGET_FILE:write_schema>
+        ${PROJECT_BINARY_DIR}/schema-stale)
+endif()
 eco_add_check(check_planted rules ${eco_tools}/check_planted.sh ${PROJECT_BINARY_DIR}/planted)
 set(eco_stale_clang ${ECO_CLANG})
 if(NOT eco_stale_clang)

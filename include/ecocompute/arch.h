@@ -50,6 +50,8 @@ size_t eco_model_count(void);
 const eco_model_shape *eco_model_at(size_t index);
 /* By name or hf_id, case-insensitive; NULL if unknown. */
 const eco_model_shape *eco_model_find(const char *name);
+/* Billions of parameters that a name tells, "Qwen2-7B": its first decimal before a b or B at a word's end; else absent. */
+eco_reading eco_model_size_in_name(const char *name);
 uint64_t eco_model_n_params(const eco_model_shape *shape); /* exact, tied weights once */
 uint64_t eco_model_n_linear_params(
     const eco_model_shape

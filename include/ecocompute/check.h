@@ -21,6 +21,7 @@ typedef struct eco_check_subject {
     const char *window;  /* NULL in the published reports up to 1.2: the whole generation */
     const char *invalid; /* code of the first warning that bars the report from comparison */
     eco_reading params_b, delta_pct, batch;
+    eco_reading quant_mj, fp16_mj; /* the energies behind delta_pct, where the report has both */
 } eco_check_subject;
 eco_check_subject eco_check_subject_of(const eco_report *report);
 

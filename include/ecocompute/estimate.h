@@ -69,7 +69,7 @@ eco_gate eco_gate_current(eco_reading crossover_b, double params_b,
 
 /* What answered. */
 typedef enum eco_estimate_source {
-    ECO_ESTIMATE_ANCHORS = 0, /* measurements of just this size */
+    ECO_ESTIMATE_ANCHORS = 0, /* measurements of just this size (current: all sessions) */
     ECO_ESTIMATE_CURVE,
     ECO_ESTIMATE_ENERGY_MODEL /* current rules, where the curve would have to reach beyond its data */
 } eco_estimate_source;
@@ -83,23 +83,26 @@ typedef struct eco_estimate {
     char card[ECO_NAME_MAX];          /* the card asked for; "" = a class was given */
     char precision[16];               /* upper case */
     char stack[ECO_NAME_MAX];         /* "" = none named */
-    bool stack_unseen;                /* the energy model answered without knowing the stack */
     double delta_pct, lo_pct, hi_pct; /* not rounded; lo is never below minus the cap */
     eco_basis basis;
     eco_confidence confidence;
     eco_recommendation recommendation;
     const eco_curve *curve; /* own or borrowed; lives as long as the set */
-    bool borrowed;          /* `curve` is another class's */
     eco_estimate_source source;
-    bool modelled; /* batch or context moved the answer, for which there are no measurements */
-    eco_reading crossover_b; /* of batch 1; current: absent where the answer is modelled */
-    size_t n_exact;          /* anchors of just this size that carry the answer */
-    double spread_pct;       /* largest minus smallest of them */
+    bool borrowed;      /* `curve` is another class's */
+    bool modelled;      /* batch or context moved the answer, for which there are no measurements */
+    bool stack_unseen;  /* the energy model answered without knowing the stack */
+    bool single_trials; /* current: each of the n_exact measurements is of one trial */
+    eco_reading crossover_b;    /* of batch 1; current: absent where the answer is modelled */
+    size_t n_exact;             /* measurements of just this size that carry the answer */
+    size_t n_sessions;          /* current: their sessions, and … */
+    size_t n_stacks, n_unnamed; /* … the stacks these name, and how many name none */
+    double spread_pct;          /* largest minus smallest of them */
     double sigma_pct;
     double weight_gb, weight_gb_fp16; /* 1e9 bytes */
     eco_reading fp16_mj,
         quant_mj; /* mJ per token (= J per 1000); absent: no FP16 baseline of this class */
-    eco_basis fp16_basis;
+    eco_basis fp16_basis, energy_basis; /* of fp16_mj and quant_mj */
     double fp16_moved; /* FP16 energy at this batch and context over that at batch 1 */
     eco_gate gate;
     eco_text verdict; /* one line */

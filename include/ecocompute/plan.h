@@ -51,10 +51,11 @@ typedef struct eco_plan {
     eco_protocol protocol;
     uint32_t n_iterations, n_warmup; /* published only */
     eco_thermal_mode thermal;
-    double steady_max_s; /* steady only: longest time under load before a window */
-    bool extra_windows;  /* one generation and one looped-prefill window an arm after the blocks */
-    bool force;          /* measure although others use the device; flagged */
-    bool resume;         /* go on with the journal in output_dir; see eco_resume_look */
+    double steady_max_s;  /* steady only: longest time under load before a window */
+    bool extra_windows;   /* one generation and one looped-prefill window an arm after the blocks */
+    bool force;           /* measure although others use the device; flagged */
+    bool resume;          /* go on with the journal in output_dir; see eco_resume_look */
+    bool published_names; /* traces are power_trace.csv (under test) and power_trace_fp16.csv */
     const char *output_dir; /* exists and is writable */
     const char *command;    /* the options given, for the report */
     const char *run_id;
@@ -120,6 +121,9 @@ ECO_NODISCARD eco_status eco_output_prepare(eco_output *output, eco_error *err);
 ECO_NODISCARD eco_status eco_output_latest(const eco_output *output, eco_error *err);
 /* Removes the folder if it is the run's own and still empty: nothing was measured. */
 void eco_output_abandon(const eco_output *output);
+/* Writes a file of that bare name into the folder, whole or not at all. */
+ECO_NODISCARD eco_status eco_output_put(const eco_output *output, const char *name,
+                                        const eco_text *text, eco_error *err);
 /* The folder of a run to go on with: `wanted`, or NULL: the one ecocompute-out/latest names. ECO_E_NOT_FOUND when it
  * holds no journal. */
 ECO_NODISCARD eco_status eco_output_resume(const char *wanted, eco_output *out, eco_error *err);

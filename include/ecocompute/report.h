@@ -28,7 +28,8 @@ typedef enum eco_field_type {
     ECO_TYPE_NUMBER,
     ECO_TYPE_INTEGER,
     ECO_TYPE_BOOLEAN,
-    ECO_TYPE_STRINGS /* array of strings */
+    ECO_TYPE_STRINGS,   /* array of strings */
+    ECO_TYPE_STRING_MAP /* object whose every member is a string; read, never set */
 } eco_field_type;
 
 typedef struct eco_field_info {
@@ -111,12 +112,15 @@ void eco_findings_add(eco_findings *findings, const char *format, ...)
 /* Schema: required keys, types, units' ranges. */
 void eco_report_check_schema(const eco_report *report, eco_findings *out);
 
-/* Rules of a profile ("v1.1-core", "paired-1"): one finding a violation, "profile rule: field: what". The schema is not
+/* Rules of a profile ("v1.1-core", "paired-1", "dataset-eligible"): one finding a violation, "profile rule: field: what". The schema is not
  * looked at. False: no such profile. */
 bool eco_report_check_profile(const eco_report *report, const char *profile, eco_findings *out);
 const char *eco_profile_name(size_t index); /* NULL behind the last */
-/* "schema-invalid", "schema-valid" or "protocol-conformant": of n findings, n_schema are the schema's. */
-const char *eco_findings_verdict(uint32_t n_schema, uint32_t n);
+/* What the profile cannot tell from one report; NULL: nothing, or no such profile. Static. */
+const char *eco_profile_note(const char *profile);
+/* "schema-invalid", "schema-valid", "protocol-conformant" or "dataset-eligible": of n findings, n_schema are the
+ * schema's. Static. */
+const char *eco_profile_verdict(const char *profile, uint32_t n_schema, uint32_t n);
 
 /* Re-derives every headline number of the report from its traces (text of the files named in it, already read and
  * matched by sha256 by the caller) and compares with what the report prints. */

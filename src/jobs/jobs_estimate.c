@@ -177,8 +177,14 @@ eco_status ecoi_job_query(const ecoi_json *request, eco_text *out, eco_error *er
     ecoi_put_reading(&m, found, "batch", query.batch);
     ecoi_put_reading(&m, found, "ctx", query.context);
     ecoi_put_text(&m, found, "model", query.model);
+    if (query.stack[0] != '\0') {
+        ecoi_put_text(&m, found, "stack", query.stack);
+    }
     ecoi_put(&m, root, "request", found);
     ecoi_put_text(&m, root, "card", query.card[0] != '\0' ? query.card : NULL);
+    if (query.unread[0] != '\0') { /* the question cannot be answered as it was meant */
+        ecoi_put_text(&m, root, "unread", query.unread);
+    }
     return ecoi_make_end(&m, root, "query", out, err);
 }
 

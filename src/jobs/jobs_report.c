@@ -51,7 +51,7 @@ eco_status ecoi_job_validate(const ecoi_json *request, eco_text *out, eco_error 
     ecoi_put_bool(&m, root, "valid", findings.n == 0);
     if (profile != NULL) {
         ecoi_put_text(&m, root, "profile", profile);
-        ecoi_put_text(&m, root, "verdict", eco_findings_verdict(n_schema, findings.n));
+        ecoi_put_text(&m, root, "verdict", eco_profile_verdict(profile, n_schema, findings.n));
     }
     ecoi_put_lines(&m, root, "findings", &findings.lines);
     m.failed |= findings.lines.failed;

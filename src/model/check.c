@@ -62,6 +62,26 @@ static const char *missing_field(const eco_check_subject *s, const char **why) {
                                                : NULL;
 }
 
+/* A field that other fields of the report contradict; NULL: none. Energies are printed rounded, hence a point of grace. */
+static const char *contradiction(const eco_curve_set *set, const eco_check_subject *s,
+                                 const char **why) {
+    const double grace_pct = 1;
+    const bool both = eco_reading_present(s->quant_mj) && eco_reading_present(s->fp16_mj);
+    if (both && s->fp16_mj.value > 0 &&
+        fabs(100 * (s->quant_mj.value / s->fp16_mj.value - 1) - s->delta_pct.value) > grace_pct) {
+        *why = "is not the change between the report's two energies";
+        return "results.vs_fp16_energy_pct";
+    }
+    const char *family = s->gpu != NULL ? eco_card_family_by_name(ECO_RULES_CURRENT, s->gpu) : NULL;
+    if (family != NULL && s->arch != NULL &&
+        strcmp(class_of(set, ECO_RULES_CURRENT, s->arch),
+               class_of(set, ECO_RULES_CURRENT, family)) != 0) {
+        *why = "is not the class of system_under_test.gpu";
+        return "system_under_test.gpu_arch";
+    }
+    return NULL;
+}
+
 /* How engine and window differ from the data's; "" if they do not. */
 static void compare_stacks(const eco_check_subject *s, char *out, size_t capacity) {
     const char *engine = s->engine != NULL ? s->engine : data_engine;
@@ -118,6 +138,10 @@ eco_check eco_check_make(const eco_check_subject *s, const eco_check_options *op
             (void)snprintf(check.reason, sizeof check.reason,
                            "warnings: %.60s bars the report from comparison", s->invalid);
             return check;
+        }
+        field = contradiction(set, s, &why);
+        if (field != NULL) {
+            return not_gradable(check, field, why);
         }
         if (eco_reading_present(s->batch) && s->batch.value > 1) {
             return not_gradable(check, "workload.batch_size", "all data are of batch 1");

@@ -7,7 +7,9 @@
 #include "ecocompute/estimate.h"
 
 #include "core/str.h"
+#include "model/cell.h"
 #include "model/energy_line.h"
+#include "model/energy_model_parts.h"
 #include "model/estimator.h"
 
 #include <math.h>
@@ -15,6 +17,12 @@
 
 static const double SIGMA_FLOOR_PCT = 2;
 static const double Z95 = 1.96;
+/* Sessions this near agree; this far apart, or an interval this wide, leaves little known. Points; judgements. */
+static const double AGREE_PCT = 10;
+static const double DISAGREE_PCT = 50;
+/* Energies at the ends of the interval of a measured case, one over the other; judgements. */
+static const double HIGH_RATIO = 1.5;
+static const double MEDIUM_RATIO = 2.5;
 /* Cards of one class with the same matrix rate and near enough memory are of one chip (A100 and A800): what one shows, the
  * other would. */
 static const double TWIN_MATRIX = 0.02;
@@ -54,9 +62,25 @@ const eco_curve *ecoi_estimate_curve(const eco_curve_set *set, const char *arch,
     return lender != NULL ? eco_curve_find(set, lender, precision) : curve;
 }
 
+/* Stands for the curve of a class and precision that has rows of measurement but no published curve. */
+static const eco_curve no_curve = {.arch = "",
+                                   .precision = "",
+                                   .crossover_b = {0, ECO_ABSENT_UNSUPPORTED},
+                                   .loo_mae_pct = {0, ECO_ABSENT_UNSUPPORTED}};
+
+/* The tidy table goes with the published curves; whoever brings curves of his own is answered from them alone. */
+static bool knows_table(const eco_curve_set *set, const eco_estimate *e) {
+    return e->rules == ECO_RULES_CURRENT && set == eco_curves_published();
+}
+
 static eco_status find_curve(const eco_curve_set *set, eco_estimate *e, eco_error *err) {
     e->curve = ecoi_estimate_curve(set, e->arch, e->precision, &e->borrowed);
     if (e->curve != NULL) {
+        return ECO_OK;
+    }
+    if (knows_table(set, e) && ecoi_count_rows(e->arch, e->precision, false) > 0) {
+        e->curve = &no_curve;
+        e->borrowed = false;
         return ECO_OK;
     }
     char known[160];
@@ -65,9 +89,7 @@ static eco_status find_curve(const eco_curve_set *set, eco_estimate *e, eco_erro
         const char *lender = eco_curve_borrows(set, e->arch);
         if (strcmp(set->curves[i].arch, e->arch) == 0 ||
             (lender != NULL && strcmp(set->curves[i].arch, lender) == 0)) {
-            return eco_error_set(err, ECO_E_NOT_FOUND, 0,
-                                 "precision: '%s' was not measured on %s cards", e->precision,
-                                 e->arch);
+            return ecoi_refuse_precision(e->arch, e->precision, err);
         }
     }
     return eco_error_set(err, ECO_E_NOT_FOUND, 0, "arch: no curve for '%s'; there is one for %s",
@@ -106,8 +128,35 @@ bool ecoi_estimate_exact(const eco_estimate *e, const eco_curve_anchor *anchor) 
     return asked != NULL && asked == eco_card_find(anchor->gpu);
 }
 
+/* All sessions of this card, size and precision that the stack does not exclude. False: there is none. */
+static bool use_cell(eco_estimate *e) {
+    const ecoi_cell_query q = {.arch = e->arch,
+                               .card = e->card,
+                               .precision = e->precision,
+                               .stack = e->stack,
+                               .params_b = e->params_b};
+    ecoi_cell cell;
+    if (!ecoi_cell_find(eco_anchors_builtin(), &q, &cell)) {
+        return false;
+    }
+    e->n_exact = cell.n_rows;
+    e->n_sessions = cell.n_sessions;
+    e->n_stacks = cell.n_stacks;
+    e->n_unnamed = cell.n_unnamed;
+    e->single_trials = cell.single_trials;
+    e->delta_pct = cell.delta_pct;
+    e->spread_pct = cell.spread_pct;
+    e->lo_pct = cell.lo_pct;
+    e->hi_pct = cell.hi_pct;
+    e->basis = cell.basis;
+    return true;
+}
+
 /* Mean and spread of the anchors of this size; the basis is the weakest of theirs. False: there is none. */
-static bool use_anchors(eco_estimate *e) {
+static bool use_anchors(const eco_curve_set *set, eco_estimate *e) {
+    if (knows_table(set, e)) {
+        return use_cell(e);
+    }
     double sum = 0;
     double lo = (double)INFINITY;
     double hi = -(double)INFINITY;
@@ -174,11 +223,17 @@ static double sigma_floor(const eco_estimate *e) {
     if (e->rules == ECO_RULES_CURRENT && eco_reading_present(e->curve->loo_mae_pct)) {
         floor_pct = fmax(floor_pct, e->curve->loo_mae_pct.value);
     }
+    if (e->rules == ECO_RULES_CURRENT && e->n_exact == 0) { /* a curve is of few sessions */
+        floor_pct = hypot(floor_pct, (100 + e->delta_pct) * ecoi_session_sd(e->precision, false));
+    }
     return floor_pct;
 }
 
 static double sigma_of(const eco_estimate *e, const distance *far) {
-    const double base = sigma_floor(e);
+    const double base = e->n_sessions > 0 ? (e->hi_pct - e->lo_pct) / (2 * Z95) : sigma_floor(e);
+    if (e->n_sessions > 0) {
+        return hypot(base, far->guessed_pct);
+    }
     if (e->n_exact > 0 && !e->modelled) {
         return fmax(base / 2, e->spread_pct / 2);
     }
@@ -200,6 +255,13 @@ static bool single_trials_only(const eco_estimate *e) {
 static eco_confidence confidence_of(const eco_estimate *e, const distance *far) {
     const double width = e->hi_pct - e->lo_pct;
     eco_confidence confidence = ECO_CONFIDENCE_LOW;
+    if (e->n_sessions > 0 && !e->modelled) {
+        const double ratio = (100 + e->hi_pct) / (100 + e->lo_pct);
+        return e->n_sessions > 1 && e->spread_pct <= AGREE_PCT && ratio <= HIGH_RATIO
+                   ? ECO_CONFIDENCE_HIGH
+               : e->spread_pct <= DISAGREE_PCT && ratio <= MEDIUM_RATIO ? ECO_CONFIDENCE_MEDIUM
+                                                                        : ECO_CONFIDENCE_LOW;
+    }
     if (e->n_exact > 0 && !e->modelled) {
         return e->spread_pct > 10 || single_trials_only(e) ? ECO_CONFIDENCE_MEDIUM
                                                            : ECO_CONFIDENCE_HIGH;
@@ -207,9 +269,10 @@ static eco_confidence confidence_of(const eco_estimate *e, const distance *far) 
     if (e->borrowed) {
         confidence = ECO_CONFIDENCE_LOW;
     } else if (e->basis == ECO_BASIS_INTERPOLATED) {
-        confidence = width < 12   ? ECO_CONFIDENCE_HIGH
-                     : width < 22 ? ECO_CONFIDENCE_MEDIUM
-                                  : ECO_CONFIDENCE_LOW;
+        const double medium_pct = e->rules == ECO_RULES_CURRENT ? DISAGREE_PCT : 22;
+        confidence = width < 12           ? ECO_CONFIDENCE_HIGH
+                     : width < medium_pct ? ECO_CONFIDENCE_MEDIUM
+                                          : ECO_CONFIDENCE_LOW;
     } else if (far->size < 0.5 && width < 25) {
         confidence = ECO_CONFIDENCE_MEDIUM;
     }
@@ -315,7 +378,7 @@ static bool answer_by_model(const char *model, eco_estimate *e) {
 static void answer_by_curve(const eco_curve_set *set, const char *model, eco_estimate *e,
                             distance *far) {
     const double cap_pct = eco_curve_cap_pct(set, e->precision);
-    if (e->n_exact == 0 && !use_anchors(e)) {
+    if (e->n_exact == 0 && !use_anchors(set, e)) {
         e->source = ECO_ESTIMATE_CURVE;
         e->delta_pct = fmax(eco_curve_value(e->curve, e->params_b), -cap_pct);
         e->basis = curve_basis(e);
@@ -326,15 +389,25 @@ static void answer_by_curve(const eco_curve_set *set, const char *model, eco_est
         move_current(e, model, far);
     }
     e->sigma_pct = sigma_of(e, far);
+    if (e->n_sessions > 0 && !e->modelled) {
+        return; /* the interval of the sessions */
+    }
     e->lo_pct = fmax(e->delta_pct - Z95 * e->sigma_pct, -cap_pct);
     e->lo_pct = fmin(e->lo_pct,
                      e->delta_pct); /* current: the energy model may move a change beyond the cap */
     e->hi_pct = e->delta_pct + Z95 * e->sigma_pct;
 }
 
+/* Is the crossover of the curve that of the answer? Not if something else answered, or the sessions say otherwise. */
+static bool crossover_is_of(const eco_estimate *e) {
+    return !e->modelled && !e->borrowed && e->source != ECO_ESTIMATE_ENERGY_MODEL &&
+           eco_reading_present(e->curve->crossover_b) &&
+           (e->params_b >= e->curve->crossover_b.value) == (e->delta_pct <= 0);
+}
+
 static void answer(const eco_curve_set *set, const char *model, eco_estimate *e) {
     distance far = {.size = size_distance(e)};
-    const bool anchored = e->stack[0] == '\0' && use_anchors(e);
+    const bool anchored = (e->stack[0] == '\0' || knows_table(set, e)) && use_anchors(set, e);
     if (anchored || !answer_by_model(model, e)) {
         answer_by_curve(set, model, e, &far);
     }
@@ -344,9 +417,8 @@ static void answer(const eco_curve_set *set, const char *model, eco_estimate *e)
                         : e->lo_pct > 0 ? ECO_RECOMMEND_KEEP_FP16
                                         : ECO_RECOMMEND_DEPENDS;
     e->crossover_b = e->curve->crossover_b;
-    if (e->rules == ECO_RULES_CURRENT && (e->modelled || e->borrowed)) {
-        e->crossover_b =
-            eco_reading_absent(ECO_ABSENT_UNSUPPORTED); /* the curve's is none of this answer's */
+    if (e->rules == ECO_RULES_CURRENT && !crossover_is_of(e)) {
+        e->crossover_b = eco_reading_absent(ECO_ABSENT_UNSUPPORTED);
     }
 }
 
@@ -375,7 +447,28 @@ static void price(const eco_curve_set *set, const char *model, eco_estimate *e) 
         e->fp16_basis = e->rules == ECO_RULES_CURRENT && e->modelled
                             ? eco_basis_weaker(base.basis, ECO_BASIS_EXTRAPOLATED)
                             : base.basis;
+        e->energy_basis = eco_basis_weaker(e->fp16_basis, e->basis);
+        if (e->n_exact > 1 && e->rules == ECO_RULES_CURRENT) { /* a mean times a mean */
+            e->energy_basis = eco_basis_weaker(e->energy_basis, ECO_BASIS_INTERPOLATED);
+        }
     }
+}
+
+/* Stacks differ by their bitsandbytes, so a text without one tells nothing. */
+static eco_status take_stack(const eco_estimate_query *q, eco_estimate *e, eco_error *err) {
+    char version[ECOI_ENERGY_KEY_MAX];
+    if (q->rules != ECO_RULES_CURRENT || q->stack == NULL || q->stack[0] == '\0') {
+        return ECO_OK;
+    }
+    ecoi_energy_stack_of("transformers", q->stack, version);
+    if (version[0] == '\0') {
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "stack: no version of bitsandbytes in '%.60s'; expected such as "
+                             "'bitsandbytes 0.45.5'",
+                             q->stack);
+    }
+    (void)ecoi_str_copy(e->stack, sizeof e->stack, q->stack);
+    return ECO_OK;
 }
 
 static eco_status take_query(const eco_estimate_query *q, const eco_curve_set *set, eco_estimate *e,
@@ -386,10 +479,10 @@ static eco_status take_query(const eco_estimate_query *q, const eco_curve_set *s
                         .context = q->context,
                         .fp16_moved = 1};
     if (q->rules == ECO_RULES_CURRENT) {
+        ECO_TRY(ecoi_estimate_check_model(q->model, err));
         ECO_TRY(ecoi_estimate_check_size(q->params_b, err));
         ECO_TRY(ecoi_estimate_check_batch(q->batch, err));
         ECO_TRY(ecoi_estimate_check_context(q->context, err));
-        ECO_TRY(ecoi_estimate_check_model(q->model, err));
     } else if (!(q->params_b > 0)) {
         return eco_error_set(err, ECO_E_RANGE, 0,
                              "params_b: a size above 0 is expected, in billions of parameters");
@@ -403,11 +496,13 @@ static eco_status take_query(const eco_estimate_query *q, const eco_curve_set *s
     }
     upper_case(e->precision, sizeof e->precision, q->precision);
     if (strcmp(e->precision, "FP16") == 0) {
-        return eco_error_set(err, ECO_E_NOT_FOUND, 0,
+        return eco_error_set(err, q->rules == ECO_RULES_CURRENT ? ECO_E_USAGE : ECO_E_NOT_FOUND, 0,
                              "precision: FP16 is the baseline; NF4 or INT8 is expected");
     }
-    (void)ecoi_str_copy(e->stack, sizeof e->stack, q->rules == ECO_RULES_CURRENT ? q->stack : NULL);
-    return ECO_OK;
+    if (q->rules == ECO_RULES_CURRENT) {
+        ECO_TRY(ecoi_estimate_check_format(e->precision, err));
+    }
+    return take_stack(q, e, err);
 }
 
 eco_status ecoi_estimate_numbers(const eco_estimate_query *query, eco_estimate *out,
@@ -416,6 +511,11 @@ eco_status ecoi_estimate_numbers(const eco_estimate_query *query, eco_estimate *
     ECO_TRY(take_query(query, set, out, err));
     ECO_TRY(find_curve(set, out, err));
     answer(set, query->model, out);
+    if (out->curve == &no_curve && out->source == ECO_ESTIMATE_CURVE) {
+        return eco_error_set(err, ECO_E_RANGE, 0,
+                             "params_b: too far from the measured sizes of %s in %s", out->arch,
+                             out->precision);
+    }
     weigh(query->model, out);
     price(set, query->model, out);
     out->gate = out->rules == ECO_RULES_PUBLISHED_1_1

@@ -59,9 +59,8 @@ static void put_energies(ecoi_maker *m, ecoi_json *root, const eco_estimate *e) 
     ecoi_put_rounded(m, energy, "fp16_j_per_token", priced ? e->fp16_mj.value / 1000 : (double)NAN,
                      4);
     ecoi_put_rounded(m, energy, "j_per_token", priced ? e->quant_mj.value / 1000 : (double)NAN, 4);
-    ecoi_put_text(
-        m, energy, "basis",
-        eco_basis_name(priced ? eco_basis_weaker(e->fp16_basis, e->basis) : ECO_BASIS_UNAVAILABLE));
+    ecoi_put_text(m, energy, "basis",
+                  eco_basis_name(priced ? e->energy_basis : ECO_BASIS_UNAVAILABLE));
     ecoi_put(m, root, "energy", energy);
 }
 
@@ -107,6 +106,7 @@ void eco_estimate_text(const eco_estimate *e, eco_text *out) {
     add_rounded(out, e->hi_pct, 1);
     ecoi_text_addf(out, " %% (%s), basis %s, confidence %s\n",
                    e->source == ECO_ESTIMATE_ENERGY_MODEL ? "as wide as held 95 % of held-out rows"
+                   : e->n_sessions > 0                    ? "for one more session"
                                                           : "1.96 sigma of the curve",
                    eco_basis_name(e->basis), eco_confidence_name(e->confidence));
     ecoi_text_add_z(out, "crossover ");

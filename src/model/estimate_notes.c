@@ -6,6 +6,7 @@
 #include "model/estimator.h"
 
 #include "core/str.h"
+#include "model/cell.h"
 #include "model/published_round.h"
 
 #include <math.h>
@@ -103,6 +104,41 @@ static void note_spread(eco_estimate *e) {
     ecoi_text_add_z(&e->notes, ".\n");
 }
 
+/* Current: every row that carries the answer, with its session. */
+static void note_sessions(eco_estimate *e) {
+    enum { LISTED = 8 };
+    const eco_anchor_table *table = eco_anchors_builtin();
+    const ecoi_cell_query q = {.arch = e->arch,
+                               .card = e->card,
+                               .precision = e->precision,
+                               .stack = e->stack,
+                               .params_b = e->params_b};
+    ecoi_text_addf(&e->notes, "Measured in %zu session%s", e->n_sessions,
+                   e->n_sessions == 1 ? "" : "s");
+    if (e->n_stacks > 0) {
+        ecoi_text_addf(&e->notes, ", under %zu named stack%s", e->n_stacks,
+                       e->n_stacks == 1 ? "" : "s");
+    }
+    if (e->n_unnamed > 0) {
+        ecoi_text_addf(&e->notes, ", %zu without a named stack", e->n_unnamed);
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < table->n; i++) {
+        const eco_anchor *row = &table->rows[i];
+        double delta_pct = 0;
+        if (ecoi_cell_has(&q, row) && eco_anchor_delta_pct(row, &delta_pct) && n++ < LISTED) {
+            ecoi_text_addf(&e->notes, "%s %s %s ", n > 1 ? "," : ":", row->gpu, row->session);
+            add_points(&e->notes, delta_pct);
+            ecoi_text_add_char(&e->notes, '%');
+        }
+    }
+    ecoi_text_add_z(&e->notes, n > LISTED ? " and more.\n" : ".\n");
+    if (e->n_sessions == 1 && e->single_trials) {
+        ecoi_text_add_z(&e->notes, "A single trial (n = 1): a trial repeated in another session "
+                                   "may differ.\n");
+    }
+}
+
 static void note_range(eco_estimate *e) {
     ecoi_text_add_z(&e->notes, "Outside the measured sizes, ");
     ecoi_text_add_number(&e->notes, e->curve->n_min_b);
@@ -116,7 +152,16 @@ static void note_modelled(eco_estimate *e) {
     ecoi_text_add_number(&e->notes, e->batch);
     ecoi_text_add_z(&e->notes, " and context ");
     ecoi_text_add_number(&e->notes, e->context);
-    ecoi_text_add_z(&e->notes, " are modelled: all measurements are at batch 1.\n");
+    const size_t n =
+        e->rules == ECO_RULES_CURRENT ? ecoi_count_rows(e->arch, e->precision, true) : 0;
+    if (n == 0) {
+        ecoi_text_add_z(&e->notes, " are modelled: all measurements are at batch 1.\n");
+    } else {
+        ecoi_text_addf(&e->notes,
+                       " are modelled from batch 1; the table has %zu row%s of larger batches of "
+                       "this class and format, which the energy model was fitted to.\n",
+                       n, n == 1 ? "" : "s");
+    }
 }
 
 /* What only the current rules say: the card that was named is not the card that was measured. */
@@ -139,19 +184,7 @@ static void note_card(eco_estimate *e) {
     ecoi_text_addf(&e->notes, "; you asked for %s.\n", e->card);
 }
 
-static void note_source(eco_estimate *e) {
-    const bool outside = e->params_b < e->curve->n_min_b || e->params_b > e->curve->n_max_b;
-    if (e->borrowed && e->source == ECO_ESTIMATE_CURVE) {
-        ecoi_text_addf(&e->notes,
-                       "No measurement on %s: the curve of %s is borrowed, 10 points are added to "
-                       "sigma.\n",
-                       e->arch, e->curve->arch);
-    } else if (e->borrowed) {
-        ecoi_text_addf(&e->notes, "No measurement on %s.\n", e->arch);
-    } else if (outside && e->n_exact == 0) {
-        note_range(e);
-    }
-    note_card(e);
+static void note_model(eco_estimate *e) {
     if (e->source == ECO_ESTIMATE_ENERGY_MODEL) {
         ecoi_text_add_z(&e->notes, "The energy model answers, fitted to every measured card: bytes "
                                    "read, launches and data-sheet figures.\n");
@@ -163,10 +196,37 @@ static void note_source(eco_estimate *e) {
     }
 }
 
+static void note_source(eco_estimate *e) {
+    const bool outside = e->params_b < e->curve->n_min_b || e->params_b > e->curve->n_max_b;
+    if (e->borrowed && e->source == ECO_ESTIMATE_CURVE) {
+        ecoi_text_addf(&e->notes,
+                       "No measurement on %s: the curve of %s is borrowed, 10 points are added to "
+                       "sigma.\n",
+                       e->arch, e->curve->arch);
+    } else if (e->borrowed) {
+        ecoi_text_addf(&e->notes, "No measurement on %s under engine transformers.\n", e->arch);
+    } else if (e->curve->n_anchors == 0) {
+        if (e->n_exact == 0) {
+            ecoi_text_addf(&e->notes, "No curve of %s in %s; rows of the table at other sizes.\n",
+                           e->arch, e->precision);
+        }
+    } else if (outside && e->n_exact == 0) {
+        note_range(e);
+    }
+    if (e->n_sessions == 0 && e->curve->n_anchors > 0) {
+        note_card(e);
+    }
+    note_model(e);
+}
+
 void ecoi_estimate_write_texts(eco_estimate *e) {
     write_verdict(e);
-    note_single_trials(e);
-    note_spread(e);
+    if (e->n_sessions > 0) {
+        note_sessions(e);
+    } else {
+        note_single_trials(e);
+        note_spread(e);
+    }
     note_source(e);
     if (e->modelled) {
         note_modelled(e);

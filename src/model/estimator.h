@@ -27,6 +27,8 @@ void ecoi_place_list(const eco_curve_set *set, char *out, size_t capacity);
 ECO_NODISCARD eco_status ecoi_estimate_check_size(double params_b, eco_error *err);
 ECO_NODISCARD eco_status ecoi_estimate_check_batch(double batch, eco_error *err);
 ECO_NODISCARD eco_status ecoi_estimate_check_context(double context, eco_error *err);
+/* A weight format of the table of formats, in any case: ECO_E_USAGE with the nearest name. */
+ECO_NODISCARD eco_status ecoi_estimate_check_format(const char *precision, eco_error *err);
 ECO_NODISCARD eco_status ecoi_estimate_check_model(const char *model, eco_error *err);
 
 /* Weights of a model, or of one of this size, in 1e9 bytes, with the linear layers in `precision`; and bytes of keys and

@@ -99,9 +99,41 @@ static eco_status check_axes(const eco_optimum *o, eco_error *err) {
     return ECO_OK;
 }
 
+static eco_status check_twice(const char *field, const double *values, size_t n, eco_error *err) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (!(values[i] < values[j] || values[i] > values[j])) {
+                return eco_error_set(err, ECO_E_USAGE, 0, "%s: %g is given twice", field,
+                                     values[i]);
+            }
+        }
+    }
+    return ECO_OK;
+}
+
+/* Current: every precision is a format, and nothing is given twice. */
+static eco_status check_lists(const eco_optimum *o, eco_error *err) {
+    if (o->rules != ECO_RULES_CURRENT || o->n_precisions > ECO_OPTIMIZE_PRECISIONS_MAX ||
+        o->n_batches > ECO_OPTIMIZE_AXIS_MAX || o->n_contexts > ECO_OPTIMIZE_AXIS_MAX) {
+        return ECO_OK; /* check_axes refuses what is too long */
+    }
+    for (size_t i = 0; i < o->n_precisions; i++) {
+        ECO_TRY(ecoi_estimate_check_format(o->precisions[i], err));
+        for (size_t j = 0; j < i; j++) {
+            if (ecoi_str_equal_nocase(o->precisions[i], o->precisions[j])) {
+                return eco_error_set(err, ECO_E_USAGE, 0, "precisions: %.16s is given twice",
+                                     o->precisions[i]);
+            }
+        }
+    }
+    ECO_TRY(check_twice("batches", o->batches, o->n_batches, err));
+    return check_twice("contexts", o->contexts, o->n_contexts, err);
+}
+
 static eco_status take_query(const eco_optimize_query *q, const eco_curve_set *set, eco_optimum *o,
                              eco_error *err) {
     if (q->rules == ECO_RULES_CURRENT) {
+        ECO_TRY(ecoi_estimate_check_model(q->model, err));
         ECO_TRY(ecoi_estimate_check_size(q->params_b, err));
         ECO_TRY(check_limit("max_latency_ms", q->latency_max_ms, err));
         ECO_TRY(check_limit("max_vram_gb", q->vram_max_gb, err));
@@ -126,6 +158,7 @@ static eco_status take_query(const eco_optimize_query *q, const eco_curve_set *s
     o->n_precisions = q->n_precisions > 0 ? q->n_precisions : 3;
     o->n_batches = q->n_batches > 0 ? q->n_batches : 6;
     o->n_contexts = q->n_contexts > 0 ? q->n_contexts : 5;
+    ECO_TRY(check_lists(o, err));
     ECO_TRY(ecoi_estimate_check_model(q->model, err));
     o->model = q->model != NULL ? eco_model_find(q->model)->name : NULL;
     return check_axes(o, err);
@@ -170,6 +203,10 @@ static bool over(eco_reading limit, double value) {
 /* Sum of what each broken limit is exceeded by, as a share of it; 0 keeps them all. */
 static double violation(const eco_optimum *o, const ecoi_spot *s) {
     double sum = 0;
+    if (s->untimed) { /* a limit that nobody can say is kept counts as broken by its whole */
+        sum += (o->latency_max_ms.absence == ECO_PRESENT) +
+               (o->throughput_min_tok_s.absence == ECO_PRESENT);
+    }
     if (over(o->vram_max_gb, s->vram_gb)) {
         sum += (s->vram_gb - o->vram_max_gb.value) / o->vram_max_gb.value;
     }
@@ -187,9 +224,9 @@ static double violation(const eco_optimum *o, const ecoi_spot *s) {
 static double objective_key(eco_objective objective, const ecoi_spot *s) {
     switch (objective) {
     case ECO_OBJECTIVE_MIN_LATENCY:
-        return s->latency_ms;
+        return s->untimed ? (double)INFINITY : s->latency_ms;
     case ECO_OBJECTIVE_MAX_THROUGHPUT:
-        return -s->throughput_tok_s;
+        return s->untimed ? (double)INFINITY : -s->throughput_tok_s;
     case ECO_OBJECTIVE_MIN_VRAM:
         return s->vram_gb;
     case ECO_OBJECTIVE_MIN_ENERGY:

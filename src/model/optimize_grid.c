@@ -136,17 +136,19 @@ static double published_bits(const char *precision) {
 }
 
 /* A row whose measured throughput tells of this grid's class, or of its card if one is named. */
-static bool tells_time(const ecoi_grid *g, const char *precision, const eco_anchor *row) {
+static bool tells_time(const ecoi_grid *g, const char *card, const char *precision,
+                       const eco_anchor *row) {
     return strcmp(row->arch, g->arch) == 0 && strcmp(row->precision, precision) == 0 &&
            strcmp(row->engine, "transformers") == 0 &&
            eco_reading_present(row->throughput_quant_tok_s) &&
            !(eco_reading_present(row->batch) && row->batch.value > 1) &&
-           (g->card[0] == '\0' || eco_card_find(row->gpu) == eco_card_find(g->card));
+           (card[0] == '\0' || eco_card_find(row->gpu) == eco_card_find(card));
 }
 
 /* Mean time a token and layer over the measured rows of the size nearest to the grid's from below (`side` −1) or above (1),
  * that size in *size_b; 0: there is none. */
-static double nearest_time(const ecoi_grid *g, const char *precision, int side, double *size_b) {
+static double nearest_time(const ecoi_grid *g, const char *card, const char *precision, int side,
+                           double *size_b) {
     const eco_anchor_table *table = eco_anchors_builtin();
     double sum = 0;
     size_t n = 0;
@@ -154,7 +156,7 @@ static double nearest_time(const ecoi_grid *g, const char *precision, int side, 
     for (size_t i = 0; i < table->n; i++) {
         const eco_anchor *row = &table->rows[i];
         const double beyond = (row->params_b - g->params_b) * side;
-        if (!tells_time(g, precision, row) || beyond < -ECOI_SIZE_SAME_B) {
+        if (!tells_time(g, card, precision, row) || beyond < -ECOI_SIZE_SAME_B) {
             continue;
         }
         const double nearer = n > 0 ? (*size_b - row->params_b) * side : 1;
@@ -174,11 +176,12 @@ static double nearest_time(const ecoi_grid *g, const char *precision, int side, 
 
 /* Measured time a token at this size: time a layer over the logarithm of the size, level beyond the measured sizes. 0: none
  * was measured. */
-static double measured_time(const ecoi_grid *g, const char *precision, bool *inside) {
+static double measured_time(const ecoi_grid *g, const char *card, const char *precision,
+                            bool *inside) {
     double below_b = 0;
     double above_b = 0;
-    const double below_s = nearest_time(g, precision, -1, &below_b);
-    const double above_s = nearest_time(g, precision, 1, &above_b);
+    const double below_s = nearest_time(g, card, precision, -1, &below_b);
+    const double above_s = nearest_time(g, card, precision, 1, &above_b);
     *inside = below_s > 0 && above_s > 0;
     const double layers = ecoi_model_layers(g->model, g->params_b);
     if (!*inside) {
@@ -189,19 +192,23 @@ static double measured_time(const ecoi_grid *g, const char *precision, bool *ins
     return (below_s + t * (above_s - below_s)) * layers;
 }
 
-/* No throughput of an FP16 arm is published. Its chain of launches is the shortest, so its time is at most that of the
- * fastest quantized arm, and is taken as that. */
+/* No throughput of an FP16 arm is published: the roofline is a lower bound of its time and the fastest quantized arm an upper
+ * one, and neither is a time. A card without times of its own waits for launches as its class does: the host's part. */
 static void time_arm(const ecoi_grid *g, ecoi_arm *arm) {
     bool inside = false;
     if (strcmp(arm->precision, "FP16") == 0) {
-        const double nf4_s = measured_time(g, "NF4", &inside);
-        const double int8_s = measured_time(g, "INT8", &inside);
-        arm->floor_s = nf4_s > 0 && int8_s > 0 ? fmin(nf4_s, int8_s) : fmax(nf4_s, int8_s);
+        arm->untimed = true;
+        arm->latency_basis = ECO_BASIS_UNAVAILABLE;
         return;
     }
-    arm->floor_s = measured_time(g, arm->precision, &inside);
+    arm->floor_s = measured_time(g, g->card, arm->precision, &inside);
     if (arm->floor_s > 0) {
         arm->latency_basis = inside ? ECO_BASIS_INTERPOLATED : ECO_BASIS_EXTRAPOLATED;
+        return;
+    }
+    arm->floor_s = measured_time(g, "", arm->precision, &inside);
+    if (arm->floor_s > 0) {
+        arm->latency_basis = ECO_BASIS_ESTIMATED;
     }
 }
 
@@ -229,9 +236,12 @@ static eco_status estimate_arm(const ecoi_grid *g, ecoi_arm *arm, eco_error *err
     eco_estimate e;
     ECO_TRY(ecoi_estimate_numbers(&q, &e, err));
     arm->delta_pct = ecoi_published_round(e.delta_pct, 1);
-    arm->factor = 1 + arm->delta_pct / 100;
+    arm->factor = 1 + (g->rules == ECO_RULES_CURRENT ? e.delta_pct : arm->delta_pct) / 100;
     arm->basis =
         g->base_basis == ECO_BASIS_UNAVAILABLE ? e.basis : eco_basis_weaker(e.basis, g->base_basis);
+    if (e.n_exact > 1 && g->rules == ECO_RULES_CURRENT) { /* a mean times a mean */
+        arm->basis = eco_basis_weaker(arm->basis, ECO_BASIS_INTERPOLATED);
+    }
     /* Time is modelled, so nothing is of high confidence. */
     arm->confidence = e.confidence == ECO_CONFIDENCE_HIGH ? ECO_CONFIDENCE_MEDIUM : e.confidence;
     return ECO_OK;
@@ -285,6 +295,10 @@ void ecoi_grid_spot(const ecoi_grid *g, const ecoi_arm *arm, uint32_t index, dou
         step_s = arm->floor_s;
         out->launch_bound = true;
     }
+    if (arm->untimed) {
+        out->untimed = true;
+        step_s = (double)NAN;
+    }
     out->latency_ms = ecoi_published_round(1000 * step_s, 2);
     out->throughput_tok_s = ecoi_published_round(batch / step_s, 1);
     out->vram_gb = ecoi_published_round(
@@ -308,10 +322,13 @@ eco_config ecoi_grid_config(const ecoi_grid *g, const ecoi_arm *arm, const ecoi_
         .latency_ms = spot->latency_ms,
         .throughput_tok_s = spot->throughput_tok_s,
         .vram_gb = spot->vram_gb,
-        .bound = spot->launch_bound    ? "launch"
+        .bound = spot->untimed         ? NULL
+                 : spot->launch_bound  ? "launch"
                  : spot->compute_bound ? "compute"
                                        : "memory",
         .energy_basis = away ? eco_basis_weaker(arm->basis, ECO_BASIS_EXTRAPOLATED) : arm->basis,
-        .latency_basis = away || !spot->launch_bound ? ECO_BASIS_MODELLED : arm->latency_basis,
+        .latency_basis = spot->untimed                 ? ECO_BASIS_UNAVAILABLE
+                         : away || !spot->launch_bound ? ECO_BASIS_MODELLED
+                                                       : arm->latency_basis,
         .confidence = away ? ECO_CONFIDENCE_LOW : arm->confidence};
 }

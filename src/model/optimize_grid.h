@@ -25,6 +25,7 @@ typedef struct ecoi_arm {
     double weight_bytes;
     double delta_pct, factor; /* at batch 1, printed, and 1 + delta/100 */
     double floor_s; /* measured time a token at batch 1, which no step undercuts; 0 = none */
+    bool untimed;   /* current: no time of this arm was measured, and bounds are no times */
     eco_basis basis, latency_basis;
     eco_confidence confidence;
     bool
@@ -39,7 +40,7 @@ typedef struct ecoi_spot {
     double factor; /* energy over FP16's at this batch and context */
     double latency_ms, throughput_tok_s, vram_gb;
     uint32_t arm;
-    bool has_energy, compute_bound, launch_bound;
+    bool has_energy, compute_bound, launch_bound, untimed;
 } ecoi_spot;
 
 ECO_NODISCARD eco_status ecoi_grid_init(const eco_curve_set *set, const eco_optimum *asked,

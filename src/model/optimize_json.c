@@ -12,10 +12,30 @@
 #include <math.h>
 #include <string.h>
 
+/* Does the grid leave the workload of the data? */
+static bool leaves_workload(const eco_optimum *o) {
+    bool away = false;
+    for (size_t i = 0; i < o->n_batches; i++) {
+        away = away || o->batches[i] > 1;
+    }
+    for (size_t i = 0; i < o->n_contexts; i++) {
+        away = away || o->contexts[i] > ECO_CONTEXT_PUBLISHED;
+    }
+    return away;
+}
+
 static void note_current(eco_optimum *o) {
-    ecoi_text_add_z(&o->notes,
-                    "What batch and context do to energy is the energy model's, "
-                    "extrapolated: nothing was measured beyond batch 1 on this stack.\n");
+    if (leaves_workload(o)) {
+        ecoi_text_add_z(&o->notes, "What batch and context do to energy is the energy model's, "
+                                   "extrapolated: almost all rows are of batch 1.\n");
+    }
+    for (size_t i = 0; i < o->n_precisions; i++) {
+        if (strcmp(o->precisions[i], "FP16") == 0) {
+            ecoi_text_add_z(&o->notes,
+                            "No time of an FP16 run was measured, so FP16 has none here, is out of "
+                            "the front, and keeps no limit of latency or throughput.\n");
+        }
+    }
     ecoi_text_add_z(&o->notes, "Where no time of this class and format was measured, the roofline "
                                "is a lower bound: the measured eager stack spends its time on "
                                "launches.\n");
@@ -56,10 +76,14 @@ static void add_summary(eco_text *out, const eco_config *c) {
         ecoi_text_add_number(out, c->energy_j1k.value);
         ecoi_text_add_z(out, " J per 1000 tokens, ");
     }
-    ecoi_text_add_number(out, c->latency_ms);
-    ecoi_text_add_z(out, " ms a token, ");
-    ecoi_text_add_number(out, c->throughput_tok_s);
-    ecoi_text_add_z(out, " tokens/s, ");
+    if (c->latency_basis == ECO_BASIS_UNAVAILABLE) {
+        ecoi_text_add_z(out, "time not measured, ");
+    } else {
+        ecoi_text_add_number(out, c->latency_ms);
+        ecoi_text_add_z(out, " ms a token, ");
+        ecoi_text_add_number(out, c->throughput_tok_s);
+        ecoi_text_add_z(out, " tokens/s, ");
+    }
     ecoi_text_add_number(out, c->vram_gb);
     ecoi_text_add_z(out, " GB");
 }

@@ -82,7 +82,14 @@ eco_status ecoi_place_find(eco_rules rules, const eco_curve_set *set, const char
     }
     (void)ecoi_str_copy(out->arch, sizeof out->arch, family);
     const eco_card *card = eco_card_find(arch);
-    (void)ecoi_str_copy(out->card, sizeof out->card, card != NULL ? card->name : arch);
+    if (card == NULL) {
+        return eco_error_set(
+            err, ECO_E_NOT_FOUND, 0,
+            "arch: no data sheet of '%.64s' here, so nothing is said of this card; "
+            "its class is %s: give --arch %s",
+            arch, family, family);
+    }
+    (void)ecoi_str_copy(out->card, sizeof out->card, card->name);
     return ECO_OK;
 }
 
@@ -132,5 +139,19 @@ eco_status ecoi_estimate_check_model(const char *model, eco_error *err) {
     return eco_error_set(err, ECO_E_USAGE, 0, "model: '%.64s' is not built in%s%s%s", model,
                          nearest != NULL ? ", did you mean '"
                                          : "; `ecocompute models` lists what is",
+                         nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
+}
+
+eco_status ecoi_estimate_check_format(const char *precision, eco_error *err) {
+    const char *names[ECO_FORMAT_COUNT];
+    for (eco_format f = 0; f < ECO_FORMAT_COUNT; f++) {
+        names[f] = eco_format_at(f)->name;
+        if (ecoi_str_equal_nocase(precision, names[f])) {
+            return ECO_OK;
+        }
+    }
+    const char *nearest = eco_nearest_name(precision, names, ECO_FORMAT_COUNT);
+    return eco_error_set(err, ECO_E_USAGE, 0, "precision: '%.16s' is no weight format%s%s%s",
+                         precision, nearest != NULL ? ", did you mean '" : "; expected NF4 or INT8",
                          nearest != NULL ? nearest : "", nearest != NULL ? "'?" : "");
 }

@@ -131,7 +131,7 @@ static void read_context(ecoi_words *w, eco_query *q) {
 
 static void read_batch(ecoi_words *w, eco_query *q) {
     static const char *const words[] = {"batch", "bs", "b", NULL};
-    static const char *const behind[] = {"concurrent", "sequences", "batch", "users",
+    static const char *const behind[] = {"concurrent", "sequences", "users",
                                          "requests",   "streams",   NULL};
     /* "8k sequence" is a context, so contexts go first; a batch has no 'k', which count_at allows and nobody writes. */
     if (!word_count(w, words, &q->batch)) {
@@ -162,7 +162,7 @@ static void read_precision(ecoi_words *w, eco_query *q) {
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         for (size_t at = 0; at < w->length; at++) {
-            if (ecoi_words_literal(w, at, others[i].said) && !ecoi_words_digit(w, at - 1)) {
+            if (ecoi_words_whole(w, at, others[i].said)) {
                 q->precision = others[i].means;
                 use(w, at, at + strlen(others[i].said));
                 return;
@@ -297,11 +297,83 @@ static void read_model(ecoi_words *w, eco_query *q) {
                 }
                 if (n > 0 && model_at(w, at, shape->name, n) > 0) {
                     q->model = shape->name;
-                    use(w, at, whole > 0 ? at + n : at);
+                    use(w, at, at + n);
                     q->params_b = whole > 0 ? eco_reading_of(shape->params_b) : q->params_b;
                     return;
                 }
             }
+        }
+    }
+}
+
+static bool blank_at(const ecoi_words *w, size_t at) {
+    return at >= w->length || w->text[at] == ' ';
+}
+
+/* Where the word of this size begins if it is a model's name that ends with it ("gemma-2-9b"), else `at`. */
+static size_t name_before(const ecoi_words *w, size_t at, size_t end) {
+    size_t first = at;
+    while (first > 0 && !blank_at(w, first - 1)) {
+        first--;
+    }
+    const bool name = w->text[first] >= 'a' && w->text[first] <= 'z';
+    return name && !ecoi_words_inner(w, end) && w->text[end] != '-' ? first : at;
+}
+
+static void read_stack(ecoi_words *w, eco_query *q) {
+    static const char word[] = "bitsandbytes";
+    for (size_t at = 0; at < w->length; at++) {
+        size_t end = ecoi_words_blanks(w, at + sizeof word - 1);
+        const size_t first = end;
+        while (ecoi_words_digit(w, end) ||
+               (end > first && w->text[end] == '.' && ecoi_words_digit(w, end + 1))) {
+            end++;
+        }
+        if (ecoi_words_whole(w, at, word) && end > first && end - first < 24) {
+            const size_t n = sizeof word - 1;
+            (void)ecoi_str_copy(q->stack, sizeof q->stack, "bitsandbytes ");
+            (void)ecoi_str_copy(q->stack + n + 1, end - first + 1, w->text + first);
+            use(w, at, end);
+            return;
+        }
+    }
+}
+
+/* Does the word [first, end) hold something that would change the answer and was not read? A number, a second class or card,
+ * a format that nobody measured; a memory size ("24gb") only describes a card. */
+static bool matters(const ecoi_words *w, size_t first, size_t end) {
+    static const char *const formats[] = {"gguf", "awq", "gptq", "exl2", "mxfp4", "nvfp4"};
+    bool number = false;
+    for (size_t i = first; i < end; i++) {
+        number = number || (ecoi_words_digit(w, i) && !w->used[i]);
+    }
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        number = number || ecoi_words_whole(w, first, formats[i]);
+    }
+    const span word = words_from(w, first, 1);
+    if (word.end > 0 && word.end == end && family_of(w, word) != NULL) {
+        return true;
+    }
+    return number && !(end - first > 2 && ecoi_words_whole(w, first, "gb")) &&
+           !(end - first > 2 && w->text[end - 1] == 'b' && w->text[end - 2] == 'g');
+}
+
+static void find_unread(const ecoi_words *w, eco_query *q) {
+    for (size_t at = 0; at < w->length; at++) {
+        if (blank_at(w, at) || (at > 0 && !blank_at(w, at - 1))) {
+            continue;
+        }
+        size_t end = at;
+        while (!blank_at(w, end)) {
+            end++;
+        }
+        while (end > at && strchr(",;.?!:()", w->text[end - 1]) != NULL) {
+            end--;
+        }
+        if (end > at && matters(w, at, end)) {
+            const size_t room = end - at + 1 < sizeof q->unread ? end - at + 1 : sizeof q->unread;
+            (void)ecoi_str_copy(q->unread, room, w->given + at);
+            return;
         }
     }
 }
@@ -318,8 +390,8 @@ static void read_size(ecoi_words *w, eco_query *q) {
                  {"million", 0.001, false}};
     for (size_t at = 0; at < w->length; at++) {
         double value = 0;
-        const bool begins = at == 0 || !(ecoi_words_digit(w, at - 1) || w->text[at - 1] == '.' ||
-                                         w->text[at - 1] == 'x');
+        const bool begins = at == 0 || !(ecoi_words_inner(w, at - 1) || w->text[at - 1] == '.' ||
+                                         w->text[at - 1] == ',');
         const size_t n = begins ? ecoi_words_number(w, at, &value) : 0;
         const size_t after = ecoi_words_blanks(w, at + n);
         for (size_t i = 0; i < 5 && n > 0 && !any_used(w, at, after); i++) {
@@ -327,6 +399,7 @@ static void read_size(ecoi_words *w, eco_query *q) {
             if (ecoi_words_literal(w, after, units[i].unit) &&
                 !(units[i].whole && ecoi_words_inner(w, end))) {
                 q->params_b = eco_reading_of(value * units[i].billions);
+                use(w, name_before(w, at, end), end);
                 return;
             }
         }
@@ -335,6 +408,7 @@ static void read_size(ecoi_words *w, eco_query *q) {
 
 eco_query ecoi_query_current(ecoi_words *w) {
     eco_query q = {0};
+    read_stack(w, &q);
     read_context(w, &q);
     read_batch(w, &q);
     read_precision(w, &q);
@@ -343,6 +417,7 @@ eco_query ecoi_query_current(ecoi_words *w) {
     if (!eco_reading_present(q.params_b)) {
         read_size(w, &q);
     }
+    find_unread(w, &q);
     const eco_model_shape *shape = q.model != NULL ? eco_model_find(q.model) : NULL;
     if (shape != NULL && !eco_reading_present(q.params_b)) {
         q.params_b = eco_reading_of(shape->params_b);

@@ -36,7 +36,11 @@ static eco_status write_trace(const eco_session *session, uint32_t arm, eco_meas
                               char sha256[ECOI_SHA256_HEX_MAX], eco_error *err) {
     char name[32];
     lower(eco_format_at(session->plan->arms[arm])->name, name, sizeof name);
-    snprintf(result->traces[arm], sizeof result->traces[arm], "power_trace_%s.csv", name);
+    if (session->plan->published_names && arm + 1 == session->plan->n_arms) {
+        snprintf(result->traces[arm], sizeof result->traces[arm], "power_trace.csv");
+    } else {
+        snprintf(result->traces[arm], sizeof result->traces[arm], "power_trace_%s.csv", name);
+    }
     eco_text text = {0};
     eco_trace_write_header(&text);
     eco_trace_write_rows(&text, session->arms[arm].rows, session->arms[arm].n_rows, 0);

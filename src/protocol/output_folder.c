@@ -136,6 +136,19 @@ eco_status eco_output_latest(const eco_output *output, eco_error *err) {
     return ecoi_link_replace(LATEST, output->run_id, err);
 }
 
+eco_status eco_output_put(const eco_output *output, const char *name, const eco_text *text,
+                          eco_error *err) {
+    char path[ECO_FOLDER_MAX + 64];
+    const int length = snprintf(path, sizeof path, "%s/%s", output->folder, name);
+    if (length <= 0 || (size_t)length >= sizeof path) {
+        return eco_error_set(err, ECO_E_RANGE, 0, "%.150s: the path is too long", output->folder);
+    }
+    if (text->failed || text->data == NULL) {
+        return eco_error_set(err, ECO_E_NO_MEMORY, 0, "%s: out of memory", name);
+    }
+    return ecoi_file_write(path, text->data, text->length, err);
+}
+
 void eco_output_abandon(const eco_output *output) {
     if (!output->own || (rmdir(output->folder) != 0 && errno != ENOENT)) {
         return;
@@ -180,7 +193,7 @@ eco_status eco_output_resume(const char *wanted, eco_output *out, eco_error *err
 
 /* "energy.json.tmp-…" and its like: what a writer makes before it gives the file its name. */
 static bool is_leftover(const char *name) {
-    static const char *const begins[] = {"energy.", "power_trace_", "probe."};
+    static const char *const begins[] = {"energy.", "power_trace", "probe."};
     const char *mark = strstr(name, ".tmp-");
     for (size_t i = 0; mark != NULL && i < sizeof begins / sizeof begins[0]; i++) {
         if (strncmp(name, begins[i], strlen(begins[i])) == 0) {

@@ -5,40 +5,21 @@
 #include "protocol/summary_arm.h"
 
 #include "core/sha256.h"
-#include "protocol/build_facts.h"
-#include "sys/clock.h"
-#include "sys/cpu.h"
-#include "sys/platform.h"
+#include "ecocompute/task.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 static void head(const eco_session *session, eco_report *r) {
-    char now[ECO_UTC_MAX];
-    ecoi_utc_iso(now);
-    eco_report_set_string(r, ECO_FIELD_SCHEMA_VERSION, ECO_TOP, "ecocompute-energy/1.3");
-    eco_report_set_string(r, ECO_FIELD_BENCHMARK, ECO_TOP, "ecocompute-energy-methodology");
-    eco_report_set_bool(r, ECO_FIELD_FOLLOWS_CONVENTIONS, ECO_TOP, true);
-    eco_report_set_bool(r, ECO_FIELD_CERTIFIED, ECO_TOP, false);
-    const bool single = session->plan->batch == 1;
-    eco_report_set_string(r, ECO_FIELD_SCENARIO, ECO_TOP, single ? "SingleStream" : "Offline");
-    eco_report_set_string(
-        r, ECO_FIELD_SCENARIO_NOTE, ECO_TOP,
-        single ? "a label for batch 1; no load generator issued the queries"
-               : "a label for batches above 1; no load generator issued the queries");
-    eco_report_set_string(r, ECO_FIELD_TIMESTAMP_UTC, ECO_TOP, now);
-    eco_report_set_string(r, ECO_FIELD_RUN_ID, ECO_TOP, session->plan->run_id);
-    if (session->plan->session != NULL) {
-        eco_report_set_string(r, ECO_FIELD_SESSION, ECO_TOP, session->plan->session);
+    const eco_plan *plan = session->plan;
+    eco_report_begin(r, plan->batch, plan->run_id, plan->command);
+    if (plan->session != NULL) {
+        eco_report_set_string(r, ECO_FIELD_SESSION, ECO_TOP, plan->session);
     }
-    eco_report_set_string(r, ECO_FIELD_PR_TOOL, ECO_TOP, "ecocompute");
     eco_report_set_string(r, ECO_FIELD_PR_NOTE, ECO_TOP,
                           "every headline number follows from the traces named in power_trace; "
                           "this file is not signed");
-    eco_report_set_string(
-        r, ECO_FIELD_NOTICE, ECO_TOP,
-        "Not a certified benchmark result. Product names are trademarks of their owners.");
 }
 
 /* An arm that quantizes activations has outliers planted in its model; the others have none. */
@@ -72,12 +53,6 @@ static void system_and_workload(const eco_session *session, uint32_t arm, eco_re
     eco_report_set_string(r, ECO_FIELD_SUT_GPU, ECO_TOP, engine->device_name);
     eco_report_set_string(r, ECO_FIELD_SUT_GPU_ARCH, ECO_TOP,
                           family != NULL ? family : engine->device_name);
-    eco_report_set_integer(r, ECO_FIELD_SUT_COUNT, ECO_TOP, 1);
-    ecoi_platform_name(text, sizeof text);
-    eco_report_set_string(r, ECO_FIELD_SUT_HOST, ECO_TOP, text);
-    ecoi_cpu_model_name(text, sizeof text);
-    eco_report_set_string(r, ECO_FIELD_SUT_CPU, ECO_TOP, text);
-    eco_report_set_integer(r, ECO_FIELD_SUT_CPU_THREADS, ECO_TOP, ecoi_cpu_allowed());
     snprintf(text, sizeof text, "%s (shape only)", plan->shape->name);
     eco_report_set_string(r, ECO_FIELD_WL_MODEL, ECO_TOP, text);
     eco_report_set_number(r, ECO_FIELD_WL_PARAMS_B, ECO_TOP, plan->shape->params_b);
@@ -126,10 +101,6 @@ static void measurement(const eco_session *session, eco_report *r) {
 }
 
 static void software(const eco_session *session, eco_report *r) {
-    eco_report_set_string(r, ECO_FIELD_SW_TOOL, ECO_TOP, "ecocompute " ECO_VERSION);
-    eco_report_set_string(r, ECO_FIELD_SW_COMMIT, ECO_TOP, ECO_COMMIT);
-    eco_report_set_string(r, ECO_FIELD_SW_BUILD, ECO_TOP, ECO_BUILD_TYPE ", " ECO_COMPILER);
-    eco_report_set_string(r, ECO_FIELD_SW_COMMAND, ECO_TOP, session->plan->command);
     eco_report_set_string(r, ECO_FIELD_SW_ENGINE, ECO_TOP, session->engine_info.detail);
     if (session->engine_info.library_path[0] != '\0') {
         eco_report_set_string(r, ECO_FIELD_SW_CUDA_PATH, ECO_TOP,

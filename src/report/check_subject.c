@@ -26,7 +26,9 @@ eco_check_subject eco_check_subject_of(const eco_report *report) {
                            .window = text_of(report, ECO_FIELD_ME_WINDOW),
                            .params_b = number_of(report, ECO_FIELD_WL_PARAMS_B),
                            .delta_pct = number_of(report, ECO_FIELD_RE_DELTA),
-                           .batch = number_of(report, ECO_FIELD_WL_BATCH)};
+                           .batch = number_of(report, ECO_FIELD_WL_BATCH),
+                           .quant_mj = number_of(report, ECO_FIELD_RE_MJ),
+                           .fp16_mj = number_of(report, ECO_FIELD_RE_FP16_MJ)};
     for (eco_warning w = 0; w < ECO_WARNING_COUNT && s.invalid == NULL; w++) {
         const eco_warning_info *info = eco_warning_at(w);
         if (info->invalidates && eco_report_has_warning(report, w)) {

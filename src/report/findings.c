@@ -34,7 +34,3 @@ void eco_findings_add(eco_findings *findings, const char *format, ...) {
     eco_text_add_visible(&findings->lines, line, strlen(line));
     ecoi_text_add_char(&findings->lines, '\n');
 }
-
-const char *eco_findings_verdict(uint32_t n_schema, uint32_t n) {
-    return n_schema > 0 ? "schema-invalid" : n > 0 ? "schema-valid" : "protocol-conformant";
-}

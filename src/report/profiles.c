@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Profiles: what a report must say, beyond its schema, to count as measured in one of two ways. Each is a table of rules
+ * Profiles: what a report must say, beyond its schema, to count as measured in one of these ways. Each is a table of rules
  * over paths of the document, so that foreign reports are judged by what they hold; rules that no row can tell are
  * functions in the same table. Pure.
  */
@@ -180,6 +180,9 @@ static void check_steady(const judge *j) {
 
 static void check_order(const judge *j) {
     const ecoi_json *order = find(j, "thermal.arm_order");
+    if (find(j, "thermal") == NULL) {
+        return; /* another rule says so */
+    }
     if (order == NULL || order->type != ECOI_JSON_STRING) {
         violated(j, "thermal.arm_order", "is missing");
     } else if (strncmp(order->text, "fixed", 5) == 0) {
@@ -232,6 +235,14 @@ static void check_windows(const judge *j) {
             snprintf(path, sizeof path, "trials.arms[%u].windows", i);
             violated(j, path, "has fewer decode windows than finished blocks");
         }
+    }
+}
+
+static void check_files(const judge *j) {
+    const ecoi_json *trace = find(j, "power_trace");
+    const ecoi_json *files = find(j, "power_trace.files");
+    if (trace != NULL && (files == NULL || files->type != ECOI_JSON_ARRAY || files->n == 0)) {
+        violated(j, "power_trace.files", "names no trace");
     }
 }
 
@@ -361,14 +372,47 @@ static const rule rules_paired_1[] = {
     CHECK("flags", check_flags, NULL),
 };
 
-static const struct {
-    const char *name;
-    const rule *rules;
-    size_t n;
-} profiles[] = {
-    {"v1.1-core", rules_v1_1_core, sizeof rules_v1_1_core / sizeof rules_v1_1_core[0]},
-    {"paired-1", rules_paired_1, sizeof rules_paired_1 / sizeof rules_paired_1[0]},
+/* Beyond the rules of v1.1-core. */
+static const rule rules_dataset[] = {
+    TEXT("basis", "results.basis", "measured", NULL),
+    PRESENT("trace", "power_trace", NULL),
+    CHECK("trace", check_files, NULL),
+    PRESENT("trace", "power_trace.sample_rate_hz", NULL),
 };
+
+enum {
+    N_V1_1_CORE = sizeof rules_v1_1_core / sizeof rules_v1_1_core[0],
+    N_PAIRED_1 = sizeof rules_paired_1 / sizeof rules_paired_1[0],
+    N_DATASET = sizeof rules_dataset / sizeof rules_dataset[0]
+};
+
+typedef struct profile {
+    const char *name, *verdict, *note;
+    struct {
+        const rule *rules;
+        size_t n;
+    } parts[2];
+} profile;
+
+static const profile profiles[] = {
+    {.name = "v1.1-core", .parts = {{rules_v1_1_core, N_V1_1_CORE}}},
+    {.name = "paired-1", .parts = {{rules_paired_1, N_PAIRED_1}}},
+    {.name = "dataset-eligible",
+     .verdict = "dataset-eligible",
+     .note =
+         "how many sessions and cards repeat this result is a matter of the dataset, not of one "
+         "report, and was not looked at",
+     .parts = {{rules_v1_1_core, N_V1_1_CORE}, {rules_dataset, N_DATASET}}},
+};
+
+static const profile *find_profile(const char *name) {
+    for (size_t i = 0; name != NULL && i < sizeof profiles / sizeof profiles[0]; i++) {
+        if (strcmp(profiles[i].name, name) == 0) {
+            return &profiles[i];
+        }
+    }
+    return NULL;
+}
 
 static void judge_rule(const judge *j) {
     const rule *own = j->rule;
@@ -400,20 +444,35 @@ const char *eco_profile_name(size_t index) {
     return index < sizeof profiles / sizeof profiles[0] ? profiles[index].name : NULL;
 }
 
-bool eco_report_check_profile(const eco_report *report, const char *profile, eco_findings *out) {
-    assert(report != NULL && profile != NULL && out != NULL);
-    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
-        if (strcmp(profiles[i].name, profile) != 0) {
-            continue;
-        }
-        for (size_t k = 0; k < profiles[i].n; k++) {
-            const judge j = {
-                .report = report, .profile = profile, .rule = &profiles[i].rules[k], .out = out};
+const char *eco_profile_note(const char *name) {
+    const profile *const found = find_profile(name);
+    return found != NULL ? found->note : NULL;
+}
+
+const char *eco_profile_verdict(const char *name, uint32_t n_schema, uint32_t n) {
+    const profile *const found = find_profile(name);
+    if (n_schema > 0 || n > 0) {
+        return n_schema > 0 ? "schema-invalid" : "schema-valid";
+    }
+    return found != NULL && found->verdict != NULL ? found->verdict : "protocol-conformant";
+}
+
+bool eco_report_check_profile(const eco_report *report, const char *name, eco_findings *out) {
+    assert(report != NULL && name != NULL && out != NULL);
+    const profile *const found = find_profile(name);
+    if (found == NULL) {
+        return false;
+    }
+    for (size_t part = 0; part < sizeof found->parts / sizeof found->parts[0]; part++) {
+        for (size_t i = 0; i < found->parts[part].n; i++) {
+            const judge j = {.report = report,
+                             .profile = found->name,
+                             .rule = &found->parts[part].rules[i],
+                             .out = out};
             if (j.rule->applies == NULL || j.rule->applies(&j)) {
                 judge_rule(&j);
             }
         }
-        return true;
     }
-    return false;
+    return true;
 }

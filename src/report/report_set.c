@@ -181,7 +181,8 @@ void eco_report_set_bool(eco_report *report, eco_field field, eco_at at, bool va
 }
 
 void eco_report_set_null(eco_report *report, eco_field field, eco_at at) {
-    if (check_type(report, field, eco_field_at(field)->type != ECO_TYPE_STRINGS,
+    const eco_field_type type = eco_field_at(field)->type;
+    if (check_type(report, field, type != ECO_TYPE_STRINGS && type != ECO_TYPE_STRING_MAP,
                    "a list cannot be null")) {
         set_value(report, field, at, ecoi_json_new(&report->doc, ECOI_JSON_NULL));
     }

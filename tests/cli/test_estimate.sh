@@ -45,7 +45,7 @@ is_json '.basis == "measured" and .gate == {"zone": "allow_quant", "threshold_b"
     and (.energy.mj_per_token - 1000 * .energy.j_per_token | fabs) < 0.051 and .energy.fp16_mj_per_token == 5467.9'
 run estimate 7b ada
 is_status 0
-[ "$(head -n 1 stdout)" = "NF4 changes energy per token by -28.5% against FP16 on ada: quantize, it saves energy." ] ||
+[ "$(head -n 1 stdout)" = "NF4 changes energy per token by -30.9% against FP16 on ada: quantize, it saves energy." ] ||
     fail "$LAST: $(head -n 1 stdout)"
 run estimate --arch T4 7b ada # an option is stronger than the question
 grep -q "FP16 on T4" stdout || fail "$LAST: $(head -n 1 stdout)"
@@ -71,12 +71,55 @@ is_status 2
 is_json '.error == "params_b: not a number is not usable; expected billions of parameters, 0.01 to 10000"'
 run estimate --rules published --params-b 7
 is_status 2
-is_stderr "ecocompute: --rules: 'published' is not known; expected published-1.1 or current"
+is_stderr "ecocompute: --rules: 'published' is not known, did you mean 'published-1.1'?; expected published-1.1 or current"
 run estimate --rules published-1.1 --params-b 0 --arch ada
 is_status 2
 is_stderr "ecocompute: params_b: a size above 0 is expected, in billions of parameters"
 run estimate "$(head -c 1200 /dev/zero | tr '\0' x)"
 is_status 2
 is_stderr "ecocompute: estimate: a question of at most 1000 characters is expected"
+
+# What a question says and we do not understand is named, not dropped.
+for word in 7,5B 1e308B 1.5 1e3 q4_k_m gguf awq gptq int4 2x ampere 30B-A3B -1 RTX4090; do
+    case $word in
+    *B) question="$word on ada" ;;
+    1.5 | 1e3 | -1) question="7B on RTX 4090 batch $word" ;;
+    *) question="7B on ada $word" ;;
+    esac
+    run estimate --json "$question"
+    is_status 2
+    is_json ".error | startswith(\"question: '$word' was not understood\")"
+done
+run estimate --json "Qwen2-7B on RTX 4090 int8 bitsandbytes 0.43.3"
+is_status 0
+is_json '.input.stack == "bitsandbytes 0.43.3" and .delta_pct > 100 and .confidence == "high"'
+run estimate --stack foo --params-b 7 --arch ada
+is_status 2
+is_stderr "ecocompute: stack: no version of bitsandbytes in 'foo'; expected such as 'bitsandbytes 0.45.5'"
+run estimate --rules published-1.1 --stack "bitsandbytes 0.45.5" --params-b 7 --arch ada
+is_status 2
+is_stderr "ecocompute: --stack: the rules published-1.1 know no stacks; leave it out"
+run estimate --params-b 7 --arch "RTX 5060"
+is_status 1
+is_stderr "ecocompute: arch: no data sheet of 'RTX 5060' here, so nothing is said of this card; its class is blackwell: give --arch blackwell"
+run estimate --model Qwen7B --arch ada
+is_status 2
+grep -q "^ecocompute: model: 'Qwen7B' is not built in" stderr || fail "$LAST: $(cat stderr)"
+run estimate --model Qwen2-7B --params-b 13 --arch ada
+is_status 2
+is_stderr "ecocompute: --params-b: --model names the size; give one of them"
+run estimate --params-b 7 --arch ada --precision NF44
+is_status 2
+is_stderr "ecocompute: precision: 'NF44' is no weight format, did you mean 'NF4'?"
+run estimate --params-b 0x7 --arch ada
+is_status 2
+is_stderr "ecocompute: --params-b: '0x7' is no number"
+# Errors of the command line itself are JSON too.
+for words in "estimate --json --bogus" "fit --json" "fit --json nofile.csv" "check --json" "architectures --json extra"; do
+    # shellcheck disable=SC2086 # the words of a command line
+    run $words
+    [ "$(cat status)" != 0 ] || fail "$LAST: no error"
+    is_json '.error | length > 0'
+done
 
 finish

@@ -61,8 +61,22 @@ run optimize --params-b 7 --arch ada --batches 1,,2
 is_status 2
 is_stderr "ecocompute: --batches: an entry is empty"
 run optimize --params-b 7 --arch ada --precisions FP9
+is_status 2
+is_stderr "ecocompute: precision: 'FP9' is no weight format, did you mean 'FP8'?"
+run optimize --params-b 7 --arch ada --precisions NF4,NF5
+is_status 2
+is_stderr "ecocompute: precision: 'NF5' is no weight format, did you mean 'NF4'?"
+run optimize --params-b 7 --arch ada --precisions FP8
 is_status 1
-is_stderr "ecocompute: no precision can be scored: precision: 'FP9' was not measured on ada cards"
+is_stderr "ecocompute: no precision can be scored: precision: 'FP8' was not measured on ada cards"
+run optimize --params-b 7 --arch ada --batches 1,1,1
+is_status 2
+is_stderr "ecocompute: batches: 1 is given twice"
+# No FP16 time was measured: none is printed, and no limit of time is kept.
+run optimize --json --params-b 7 --arch ada --precisions FP16 --max-latency-ms 30 --batches 1 --contexts 512
+is_status 0
+jq -e '.feasible_count == 0 and .closest_infeasible.latency_ms_per_token == null' stdout >/dev/null ||
+    fail "$LAST: a time of FP16"
 run optimize --params-b 7 --arch ada more
 is_status 2
 is_stderr "ecocompute: optimize: takes options only, 'more' is none"

@@ -18,9 +18,7 @@ refused() {
 
 refused "unknown command 'measrue', did you mean 'measure'?; \`ecocompute --help\` lists them" measrue
 refused "unknown command 'xyzzy'; \`ecocompute --help\` lists them" xyzzy
-for command in energy_estimate sweep compare share; do
-    refused "command $command is not in this version" "$command"
-done
+refused "command sweep is not in this version" sweep
 
 refused "unknown option '--modle', did you mean '--model'?" measure --modle Qwen2-7B
 refused "unknown option '--modle', did you mean '--model'?" measure --modle=Qwen2-7B
@@ -52,9 +50,10 @@ refused "validate: a report is expected, such as ecocompute-out/latest/energy.js
 for option in gpu-arch quantize-head quality no-quality share parameters-file; do
     refused "--$option is not in this version" measure "--$option"
 done
-refused "--profile dataset-eligible is not in this version" validate --profile dataset-eligible x.json
+refused "--profile: unknown profile 'dataset-eligibl', did you mean 'dataset-eligible'?" \
+    validate --profile dataset-eligibl x.json
 refused "--profile: unknown profile 'paired', did you mean 'paired-1'?" validate --profile paired x.json
-refused "--profile: unknown profile 'zzzzzzzzzzzz'; expected v1.1-core or paired-1" validate --profile zzzzzzzzzzzz x.json
+refused "--profile: unknown profile 'zzzzzzzzzzzz'; expected v1.1-core, paired-1 or dataset-eligible" validate --profile zzzzzzzzzzzz x.json
 refused "--engine openai is not in this version" measure --engine openai
 refused "--weights real is not in this version" measure --weights real
 refused "--protocol: 'publish' is not known; expected paired or published" measure --protocol publish

@@ -49,6 +49,27 @@ run validate --json --profile v1.1-core made/schema.json
 is_status 4
 jq -e '.[0].verdict == "schema-invalid"' stdout >/dev/null || fail "$(cat stdout)"
 
+# Fixtures of the published form, and what the statuses 0, 1 and 2 of the published validator are here: 0, 4, 4.
+golden=${ECO_SOURCE_DIR:?}/tests/golden
+run validate "$golden"/published_1_{0,1,2,3}.json
+is_status 0
+run validate --profile dataset-eligible "$golden/published_1_3.json"
+is_status 0
+grep -q 'published_1_3.json: valid, conforms to dataset-eligible$' stdout || fail "$(cat stdout)"
+grep -q '^note: how many sessions and cards ' stdout || fail "no note on the dataset: $(cat stdout)"
+run validate --json --profile dataset-eligible "$golden/published_1_3.json"
+is_status 0
+jq -e '.[0].verdict == "dataset-eligible" and (.[0].notes | startswith("how many sessions"))' stdout >/dev/null ||
+    fail "$(cat stdout)"
+run validate --profile v1.1-core "$golden/published_1_2.json"
+is_status 4
+[ "$(grep -c '^v1.1-core ' stdout)" -eq 3 ] || fail "not three violations: $(cat stdout)"
+jq '.results |= del(.basis)' "$golden/published_1_3.json" >invalid.json
+run validate --json --profile v1.1-core invalid.json
+is_status 4
+jq -e '.[0].verdict == "schema-invalid" and (.[0].findings | startswith("results.basis: "))' stdout >/dev/null ||
+    fail "$(cat stdout)"
+
 # altered NAME FINDING COMMAND: the command alters a copy in $copy; recompute must find it.
 altered() {
     copy=$DIR/$1

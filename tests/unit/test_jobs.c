@@ -45,6 +45,11 @@ static void refusals_name_what_is_wrong(void **state) {
             "validate: profile: a short text is expected");
     refuses("recompute", "{\"report\": \"{}\", \"traces\": [1]}", ECO_E_INVALID,
             "recompute: traces: an object is expected, found number");
+    refuses("share_decode", "{\"url\": \"e30\"}", ECO_E_INVALID, "link: N: a number is expected");
+    refuses("share_encode", "{\"report\": \"{}\", \"site\": 7}", ECO_E_INVALID,
+            "share_encode: site: a short text is expected");
+    refuses("compare", "{\"reports\": [{\"report\": \"{}\"}]}", ECO_E_RANGE,
+            "compare: reports: 2 to 16 are expected");
 }
 
 static void a_request_has_a_largest_size(void **state) {
@@ -97,6 +102,30 @@ static void answers_of_a_report(void **state) {
     assert_int_equal(run("summary", request.data, &answer), ECO_OK);
     assert_memory_equal(answer.data, "{\n  \"lines\": [\n", strlen("{\n  \"lines\": [\n"));
     eco_text_free(&answer);
+    eco_text_free(&request);
+}
+
+static void answers_on_links(void **state) {
+    (void)state;
+    eco_text request = {0};
+    eco_text answer = {0};
+    report_request(&request);
+    assert_int_equal(run("share_encode", request.data, &answer), ECO_OK);
+    assert_non_null(strstr(answer.data, "/?tab=run&overlay=eyJtIjoiVGlueUxsYW1h"));
+    assert_non_null(strstr(answer.data, "\"reason\": null"));
+    eco_text_free(&answer);
+    assert_int_equal(run("share_encode", "{\"report\": \"{}\"}", &answer), ECO_OK);
+    assert_non_null(strstr(answer.data, "\"share_url\": null,\n  \"reason\": \"no link: results."));
+    eco_text_free(&answer);
+    assert_int_equal(run("share_decode", "{\"url\": \"eyJOIjoxLCJlIjoxfQ\"}", &answer), ECO_OK);
+    assert_non_null(strstr(answer.data, "\"params_b\": 1,\n"));
+    eco_text_free(&answer);
+    eco_text pair = {0};
+    ecoi_text_addf(&pair, "{\"reports\": [%s, %s]}", request.data, request.data);
+    assert_int_equal(run("compare", pair.data, &answer), ECO_OK);
+    assert_non_null(strstr(answer.data, "\"result\": \"sound\",\n      \"difference_pct\": 0,"));
+    eco_text_free(&answer);
+    eco_text_free(&pair);
     eco_text_free(&request);
 }
 
@@ -177,13 +206,19 @@ static void memory_may_end_anywhere(void **state) {
     fails_anywhere("estimate", "{\"params_b\": 7, \"arch\": \"RTX 4090\", \"batch\": 8}");
     fails_anywhere("optimize", "{\"params_b\": 7, \"arch\": \"ada\", \"max_vram_gb\": 16}");
     fails_anywhere("fit", "{\"bootstraps\": 0}");
-    static const char *const of_report[] = {"validate", "summary", "explain", "check"};
+    static const char *const of_report[] = {"validate", "summary", "explain", "check",
+                                            "share_encode"};
     eco_text request = {0};
     report_request(&request);
     for (size_t i = 0; i < sizeof of_report / sizeof of_report[0]; i++) {
         fails_anywhere(of_report[i], request.data);
     }
+    eco_text pair = {0};
+    ecoi_text_addf(&pair, "{\"reports\": [%s, {\"report\": \"{}\"}]}", request.data);
+    fails_anywhere("compare", pair.data);
+    eco_text_free(&pair);
     eco_text_free(&request);
+    fails_anywhere("share_decode", "{\"url\": \"eyJOIjoxLCJlIjoxfQ\"}");
 }
 
 int main(void) {
@@ -192,6 +227,7 @@ int main(void) {
         cmocka_unit_test(a_request_has_a_largest_size),
         cmocka_unit_test(every_job_is_listed_once),
         cmocka_unit_test(answers_of_a_report),
+        cmocka_unit_test(answers_on_links),
         cmocka_unit_test(answers_of_the_estimator),
         cmocka_unit_test(memory_may_end_anywhere),
     };

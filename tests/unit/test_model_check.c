@@ -74,6 +74,7 @@ static void test_borrowed(void **state) {
     (void)state;
     eco_check_subject s = base;
     s.arch = "hopper";
+    s.gpu = "H100 PCIe";
     s.precision = "NF4";
     s.params_b.value = 13;
     s.delta_pct.value = -1;
@@ -81,6 +82,29 @@ static void test_borrowed(void **state) {
     assert_int_equal(c.result, ECO_CHECK_WITHIN);
     assert_true(c.borrowed);
     assert_string_equal(c.curve->arch, "ampere");
+}
+
+/* Fields that contradict each other: the change is not that of the energies, the class is not that of the card. */
+static void test_contradictions(void **state) {
+    (void)state;
+    eco_check_subject s = base;
+    s.quant_mj = eco_reading_of(1000 * (1 + s.delta_pct.value / 100) + 4); /* rounding */
+    s.fp16_mj = eco_reading_of(1000);
+    eco_check c = run(&s, ECO_RULES_CURRENT, 2, false);
+    assert_int_not_equal(c.result, ECO_CHECK_NOT_GRADABLE);
+    s.quant_mj = eco_reading_of(100);
+    s.fp16_mj = eco_reading_of(1502.9);
+    c = run(&s, ECO_RULES_CURRENT, 2, false);
+    assert_int_equal(c.result, ECO_CHECK_NOT_GRADABLE);
+    assert_non_null(strstr(c.reason, "results.vs_fp16_energy_pct"));
+    c = run(&s, ECO_RULES_PUBLISHED_1_1, 2, false);
+    assert_int_not_equal(c.result, ECO_CHECK_NOT_GRADABLE);
+    s = base;
+    s.arch = "ada";
+    s.gpu = "NVIDIA H200";
+    c = run(&s, ECO_RULES_CURRENT, 2, false);
+    assert_int_equal(c.result, ECO_CHECK_NOT_GRADABLE);
+    assert_non_null(strstr(c.reason, "system_under_test.gpu_arch"));
 }
 
 static eco_check_subject spoiled(size_t i) {
@@ -171,8 +195,8 @@ static void test_stacks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_published_cases), cmocka_unit_test(test_band),
-        cmocka_unit_test(test_borrowed),        cmocka_unit_test(test_not_gradable),
-        cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_borrowed),        cmocka_unit_test(test_contradictions),
+        cmocka_unit_test(test_not_gradable),    cmocka_unit_test(test_stacks),
     };
     return cmocka_run_group_tests_name("model_check", tests, NULL, NULL);
 }

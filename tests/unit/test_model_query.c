@@ -99,6 +99,29 @@ static void test_model(void **state) {
     }
 }
 
+/* The first word that would change the answer and was not read is named; a model's name, a memory size and talk are not. */
+static void test_unread(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *unread;
+    } rows[] = {
+        {"7,5B on ada", "7,5B"},
+        {"7B vs 13B on ada", "13B"},
+        {"7B on ada and ampere", "ampere"},
+        {"7B on 2x RTX 4090", "2x"},
+        {"7B ada, awq.", "awq"},
+        {"7B on RTX 4090 batch -1", "-1"},
+        {"gemma-2-9b on A100", ""},
+        {"what does a 7B on an RTX 4090 24GB, 8k context cost?", ""},
+        {"Qwen2-7B on RTX 4090 int8 bitsandbytes 0.43.3", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const eco_query q = eco_query_parse(ECO_RULES_CURRENT, rows[i].text, strlen(rows[i].text));
+        assert_string_equal(q.unread, rows[i].unread);
+        assert_string_equal(q.stack, i == 8 ? "bitsandbytes 0.43.3" : "");
+    }
+}
+
 /* What is longer than the cap is not read; NULs and odd bytes are blanks or nothing. */
 static void test_hostile(void **state) {
     (void)state;
@@ -118,9 +141,8 @@ static void test_hostile(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published_slips),
-        cmocka_unit_test(test_current),
-        cmocka_unit_test(test_model),
+        cmocka_unit_test(test_published_slips), cmocka_unit_test(test_current),
+        cmocka_unit_test(test_model),           cmocka_unit_test(test_unread),
         cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests_name("model_query", tests, NULL, NULL);

@@ -54,6 +54,8 @@ static void set_all(eco_report *report, const uint32_t *order) {
                     eco_report_add_string(report, field, at, "one");
                     eco_report_add_string(report, field, at, "two");
                     break;
+                case ECO_TYPE_STRING_MAP:
+                    break; /* of foreign reports only */
                 }
             }
         }
@@ -73,6 +75,9 @@ static void test_key_order(void **state) {
     const char *at = expected;
     for (uint32_t i = 0; i < ECO_FIELD_COUNT; i++) {
         const char *const path = eco_field_at((eco_field)i)->path;
+        if (eco_field_at((eco_field)i)->type == ECO_TYPE_STRING_MAP) {
+            continue;
+        }
         const char *const dot = strrchr(path, '.');
         char key[128];
         snprintf(key, sizeof key, "\"%s\": ", dot != NULL ? dot + 1 : path);
@@ -253,6 +258,10 @@ static void test_golden(void **state) {
     (void)state;
     expect_golden("energy_1_3_ours.json", "energy_1_3_ours.json");
     expect_golden("energy_1_1_foreign.json", "energy_1_1_foreign.rewritten.json");
+    expect_golden("published_1_0.json", "published_1_0.json");
+    expect_golden("published_1_1.json", "published_1_1.json");
+    expect_golden("published_1_2.json", "published_1_2.json");
+    expect_golden("published_1_3.json", "published_1_3.json");
 }
 
 /* ---- Damage ----------------------------------------------------------------------------------- */

@@ -29,6 +29,7 @@ function tracesOf(path, report) {
 }
 
 function* reportCases(root) {
+  const first = text(root, "data/h200/first/20261130T150901Z-92de83/energy.json");
   for (const path of reports(root)) {
     const report = text(path);
     const name = path.slice(root.length + 1);
@@ -38,6 +39,11 @@ function* reportCases(root) {
     }
     yield { job: "summary", name, request: { report } };
     yield { job: "explain", name, request: { report } };
+    yield { job: "share_encode", name, request: { report, name, site: "http://localhost:8000" } };
+    for (const across_stacks of [false, true]) {
+      const pair = [report, first].map((one, i) => ({ report: one, name: `${name} ${i}` }));
+      yield { job: "compare", name: `${name} ${across_stacks}`, request: { reports: pair, across_stacks } };
+    }
     for (const rules of RULES) {
       for (const across_stacks of [false, true]) {
         yield { job: "check", name: `${name} ${rules} ${across_stacks}`, request: { report, name, rules, across_stacks, k: 1.5 } };
@@ -136,6 +142,14 @@ function* randomCases() {
   }
 }
 
+/** The links of the fuzzer's corpus: of the published page, of ours, and of nobody. */
+function* linkCases(root) {
+  const folder = join(root, "tests/fuzz/corpus/share");
+  for (const file of readdirSync(folder).sort()) {
+    yield { job: "share_decode", name: file, request: { url: text(folder, file) } };
+  }
+}
+
 function* refusedCases() {
   const refused = [
     ["jobs", "[]"],
@@ -166,6 +180,11 @@ function* refusedCases() {
     ["fit", '{"bootstraps": 2001}'],
     ["fit", '{"seed": -1}'],
     ["fit", '{"engine": "nothing"}'],
+    ["share_encode", '{"report": "{}", "site": 7}'],
+    ["share_encode", '{"report": "[1]"}'],
+    ["share_decode", '{"link": ""}'],
+    ["compare", '{"reports": [{"report": "{}"}]}'],
+    ["compare", '{"reports": [{"report": "{}"}, {"report": "{]"}]}'],
     ["recompute", '{"report": "{}", "traces": [1]}'],
     ["recompute", '{"report": "{}", "traces": [{"file": "a"}]}'],
     ["recompute", '{"report": "{}", "traces": [{"file": "a\\u0000b", "text": ""}]}'],
@@ -179,6 +198,7 @@ export function allCases(root) {
   const cases = [
     ...["jobs", "models", "cards", "anchors", "architectures", "curves", "fit"].map((job) => ({ job, name: "", request: {} })),
     ...reportCases(root),
+    ...linkCases(root),
     ...fitCases(root),
     ...estimateCases(root),
     ...randomCases(),

@@ -36,8 +36,9 @@ needs_tools() {
     npm --version >/dev/null 2>&1 || missing "npm is not installed"
 }
 
-# TypeScript as the lock file pins it, in the build folder; from the npm registry when it is not there yet.
-install_typescript() {
+# What the lock file of web/core pins (TypeScript; ajv for tests/schema), in the build folder; from the npm registry when
+# it is not there yet.
+install_packages() {
     local npm_dir=$WASM_DIR/npm
     mkdir -p "$npm_dir"
     if [ ! -x "$npm_dir/node_modules/.bin/tsc" ] ||
@@ -47,7 +48,7 @@ install_typescript() {
             local reason
             reason=$(grep -m 1 'ERR!' "$npm_dir/npm.log" || tail -n 1 "$npm_dir/npm.log")
             rm -f "$npm_dir/package-lock.json"
-            missing "TypeScript could not be installed: $reason"
+            missing "TypeScript and ajv could not be installed: $reason"
         }
     fi
 }
@@ -58,7 +59,7 @@ build_wasm() {
     mkdir -p "$WASM_DIR"
     exec 9>"$WASM_DIR/lock"
     flock 9
-    install_typescript
+    install_packages
     (cd "$ECO_SOURCE_DIR" && cmake --preset wasm -B "$WASM_DIR" >"$WASM_DIR/configure.log" 2>&1 &&
         cmake --build "$WASM_DIR" >"$WASM_DIR/build.log" 2>&1) || {
         echo "FAILED: the module could not be built"

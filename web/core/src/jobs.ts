@@ -233,9 +233,9 @@ export interface Configuration {
   energy_j_per_token?: number | null;
   energy_rel_fp16: number;
   delta_pct_vs_fp16: number;
-  latency_ms_per_token: number;
-  throughput_tok_s: number;
-  bound: "compute" | "memory";
+  latency_ms_per_token: number | null;
+  throughput_tok_s: number | null;
+  bound: "compute" | "memory" | "launch" | null;
   vram_gb: number;
   basis: { energy: string | null; latency: string; vram: string };
   confidence: Confidence;
@@ -285,9 +285,12 @@ export interface QueryAnswer {
     batch: number | null;
     ctx: number | null;
     model: string | null;
+    stack?: string;
   };
   /** The card that told the class. */
   card: string | null;
+  /** The first word that would change the answer and was not understood. */
+  unread?: string;
 }
 
 /** An energy.json as text: numbers keep the digits that they were written with. */
@@ -388,6 +391,50 @@ export interface Explanation {
   why: string | null;
 }
 
+/** A link, or why the report has none. */
+export interface ShareAnswer {
+  share_url: string | null;
+  reason: string | null;
+}
+
+/** What a link claims; nothing in it is signed. */
+export interface SharedPoint {
+  model: string;
+  params_b: number;
+  arch: string | null;
+  precision: string;
+  delta_pct: number;
+  basis: Basis;
+  gpu: string | null;
+  engine: string | null;
+  weights: string | null;
+  source: string | null;
+}
+
+export interface CompareRequest {
+  reports: ReportRequest[];
+  across_stacks?: boolean;
+}
+
+/** One report against the first; the numbers are null unless the comparison is sound. */
+export interface Comparison {
+  a: string;
+  b: string;
+  result: "sound" | "nothing" | "not_sound";
+  difference_pct: number | null;
+  half_width_pct: number | null;
+  energies_comparable: boolean;
+  reasons: string[];
+  notes: string[];
+}
+
+export interface CompareAnswer {
+  across_stacks: boolean;
+  /** Per report its name as `report`, and facts by their path in the report. */
+  reports: Record<string, string | number | null>[];
+  comparisons: Comparison[];
+}
+
 /** One row a job of src/jobs/jobs.def. */
 export interface Jobs {
   jobs: { request: Empty; answer: JobInfo[] };
@@ -405,6 +452,9 @@ export interface Jobs {
   summary: { request: ReportRequest; answer: { lines: string[] } };
   explain: { request: ReportRequest; answer: Explanation };
   check: { request: CheckRequest; answer: Check };
+  share_encode: { request: ReportRequest & { site?: string }; answer: ShareAnswer };
+  share_decode: { request: { url: string }; answer: SharedPoint[] };
+  compare: { request: CompareRequest; answer: CompareAnswer };
 }
 
 export type JobName = keyof Jobs;
