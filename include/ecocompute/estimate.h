@@ -21,7 +21,7 @@ extern "C" {
 /* What the current rules take; the published ones ask only that the size is above 0. */
 #define ECO_SIZE_MIN_B 0.01
 #define ECO_SIZE_MAX_B 10000.0
-enum { ECO_BATCH_MAX = 4096, ECO_CONTEXT_MAX = 16 * 1024 * 1024 };
+enum { ECO_ESTIMATE_BATCH_MAX = 4096, ECO_CONTEXT_MAX = 16 * 1024 * 1024 };
 /* The workload of the published measurements, as they label it. */
 #define ECO_CONTEXT_PUBLISHED 2048.0
 

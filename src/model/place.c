@@ -115,7 +115,7 @@ eco_status ecoi_estimate_check_size(double params_b, eco_error *err) {
 }
 
 eco_status ecoi_estimate_check_batch(double batch, eco_error *err) {
-    return whole_within(batch, ECO_BATCH_MAX)
+    return whole_within(batch, ECO_ESTIMATE_BATCH_MAX)
                ? ECO_OK
                : refuse("batch", batch, "a whole number of sequences, 1 to 4096", err);
 }
