@@ -16,7 +16,7 @@ typedef uint32_t vec4 __attribute__((vector_size(16))); /* 16 bytes: 8 FP16 or 3
 
 enum { WARP = 32 };
 
-#ifdef __clang__
+#if defined(__clang__) && !defined(ECO_GPU_EMULATED) /* a host compiler may do as it likes */
 #define UNROLL _Pragma("clang loop unroll(full)")
 #define UNROLL_TWICE _Pragma("clang loop unroll_count(2)")
 #define NOT_UNROLLED _Pragma("clang loop unroll(disable)")
