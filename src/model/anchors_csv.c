@@ -45,15 +45,21 @@ enum {
     OTHER_MAX = 1000000000
 };
 
+/* Least size, in billions, and least energy: below is no model, and a change of such a number is none. */
+#define SIZE_MIN_B 1e-6
+#define ENERGY_MIN_J1K 1e-6
+
 /* Two names of one field are two rows; one table may have one of them. */
 static const column columns[] = {
     {"gpu", 0, NAME_MAX_BYTES, AT(gpu), KIND_TEXT, true, false},
     {"arch", 0, NAME_MAX_BYTES, AT(arch), KIND_TEXT, true, false},
     {"model", 0, NAME_MAX_BYTES, AT(model), KIND_TEXT, true, false},
     {"precision", 0, NAME_MAX_BYTES, AT(precision), KIND_TEXT, true, false},
-    {"params_b", 0, SIZE_MAX_B, AT(params_b), KIND_NUMBER, true, true},
-    {"energy_fp16_j1k", 0, ENERGY_MAX_J1K, AT(energy_fp16_j1k), KIND_READING, false, true},
-    {"energy_quant_j1k", 0, ENERGY_MAX_J1K, AT(energy_quant_j1k), KIND_READING, false, true},
+    {"params_b", SIZE_MIN_B, SIZE_MAX_B, AT(params_b), KIND_NUMBER, true, false},
+    {"energy_fp16_j1k", ENERGY_MIN_J1K, ENERGY_MAX_J1K, AT(energy_fp16_j1k), KIND_READING, false,
+     false},
+    {"energy_quant_j1k", ENERGY_MIN_J1K, ENERGY_MAX_J1K, AT(energy_quant_j1k), KIND_READING, false,
+     false},
     {"energy_fp16_sd_j1k", 0, ENERGY_MAX_J1K, AT(energy_fp16_sd_j1k), KIND_READING, false, false},
     {"energy_quant_sd_j1k", 0, ENERGY_MAX_J1K, AT(energy_quant_sd_j1k), KIND_READING, false, false},
     {"energy_quant_std_j1k", 0, ENERGY_MAX_J1K, AT(energy_quant_sd_j1k), KIND_READING, false,
@@ -140,7 +146,7 @@ static eco_status take_number(const reader *in, const column *c, double *value) 
     }
     if (*value < c->lo || (c->lo_open && *value <= c->lo) || *value > c->hi) {
         char expected[80];
-        (void)snprintf(expected, sizeof expected, "a number %s %.0f and at most %.0f",
+        (void)snprintf(expected, sizeof expected, "a number %s %g and at most %.0f",
                        c->lo_open ? "above" : "from", c->lo, c->hi);
         return refuse_cell(in, c, ECO_E_RANGE, expected);
     }

@@ -330,13 +330,13 @@ static void test_refusals(void **state) {
         {HEAD "\nX,ada,m,1,NF4,1,2\nX,ada,m,one,NF4,1,2\n", ECO_E_PARSE,
          "t:3: params_b: 'one' is not usable; expected a number"},
         {HEAD "\nX,ada,m,0,NF4,1,2\n", ECO_E_RANGE,
-         "t:2: params_b: '0' is not usable; expected a number above 0 and at most 100000"},
+         "t:2: params_b: '0' is not usable; expected a number from 1e-06 and at most 100000"},
         {HEAD "\nX,ada,m,NaN,NF4,1,2\n", ECO_E_PARSE,
          "t:2: params_b: 'NaN' is not usable; expected a number"},
         {HEAD "\nX,ada,m,1,NF4,1e999,2\n", ECO_E_PARSE,
          "t:2: energy_fp16_j1k: '1e999' is not usable; expected a number"},
         {HEAD "\nX,ada,m,1,NF4,-5,2\n", ECO_E_RANGE,
-         "t:2: energy_fp16_j1k: '-5' is not usable; expected a number above 0 and at most "
+         "t:2: energy_fp16_j1k: '-5' is not usable; expected a number from 1e-06 and at most "
          "1000000000"},
         {HEAD "\nX,a\xff,m,1,NF4,1,2\n", ECO_E_PARSE,
          "t:2: arch: 'a\xff' is not usable; expected UTF-8"},
