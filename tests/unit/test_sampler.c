@@ -227,6 +227,31 @@ static void test_device_lost(void **state) {
     eco_meter_close(meter);
 }
 
+/* The published test behaviour 8: no reading ever answers. No sample, failed reads, an error and no crash. */
+static void test_no_read_answers(void **state) {
+    (void)state;
+    fake_driver_start("read_cost_energy_us 1000\nfail_from_s 0.5\nfail_for_s 3600\n");
+    const int64_t begin_ns = ecoi_now_ns();
+    eco_meter *meter = open_meter(); /* while readings still answer */
+    while (ecoi_now_ns() < begin_ns + 700 * ms_ns) {
+        ecoi_sleep_until_ns(begin_ns + 700 * ms_ns); /* the script's own moment has passed */
+    }
+    eco_sampler *sampler = NULL;
+    const eco_sampler_options options = {
+        .meter = meter, .rate_hz = 50.0, .capacity = 1000, .frozen_after_ns = 300 * ms_ns};
+    ASSERT_OK(ecoi_sampler_open(&options, &sampler, &error), &error);
+    eco_edge edge;
+    eco_edge_request request = opening();
+    assert_int_not_equal(ecoi_sampler_edge(sampler, &request, &edge, &error), ECO_OK);
+    assert_true(error.message[0] != '\0');
+    eco_sampler_stats stats;
+    ecoi_sampler_stats(sampler, &stats);
+    assert_int_equal(stats.n_samples, 0);
+    assert_true(stats.n_read_errors >= 1);
+    ecoi_sampler_close(sampler);
+    eco_meter_close(meter);
+}
+
 int main(int argc, char **argv) {
     (void)argc;
     const int unready = fake_driver_setup(argv);
@@ -239,6 +264,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_frozen_counter),
         cmocka_unit_test(test_step_back),
         cmocka_unit_test(test_device_lost),
+        cmocka_unit_test(test_no_read_answers),
     };
     const int failed = cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
     fake_driver_cleanup();
