@@ -76,7 +76,8 @@ static int finish(const measure_input *input, const measure_machine *found,
             cli_out("energy was replayed from a trace; nothing was measured but time\n");
         } else if (!result->energy_measured && !result->partial) {
             print_unmetered(found);
-            cli_out("answer of the published dataset: unavailable (not in this version)\n");
+            cli_out("answer of the published dataset: unavailable without a card named; ask "
+                    "`ecocompute estimate \"7B on RTX 4090\"`\n");
         }
         print_files(output->folder, result);
     }
