@@ -150,15 +150,13 @@ static eco_status take(const estimate_input *input, const eco_query *asked, eco_
 static int print(const estimate_input *input, const eco_estimate *estimate) {
     eco_text text = {0};
     eco_error error = {0};
-    if (!input->common.json) {
+    eco_status status = ECO_OK;
+    if (input->common.json) {
+        status = eco_estimate_json(estimate, &text, &error);
+    } else {
         eco_estimate_text(estimate, &text);
-    } else if (eco_estimate_json(estimate, &text, &error) != ECO_OK) {
-        eco_text_free(&text);
-        return knowing_fail(&input->common, &error);
     }
-    cli_print(&text);
-    eco_text_free(&text);
-    return EXIT_DONE;
+    return knowing_print(&input->common, status, &text, &error);
 }
 
 int cmd_estimate(int argc, char **argv) {

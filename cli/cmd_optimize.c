@@ -167,15 +167,13 @@ static eco_status take(optimize_input *input, eco_optimize_query *q, eco_error *
 static int print(const optimize_input *input, const eco_optimum *optimum) {
     eco_text text = {0};
     eco_error error = {0};
-    if (!input->common.json) {
+    eco_status status = ECO_OK;
+    if (input->common.json) {
+        status = eco_optimize_json(optimum, &text, &error);
+    } else {
         eco_optimize_text(optimum, &text);
-    } else if (eco_optimize_json(optimum, &text, &error) != ECO_OK) {
-        eco_text_free(&text);
-        return knowing_fail(&input->common, &error);
     }
-    cli_print(&text);
-    eco_text_free(&text);
-    return EXIT_DONE;
+    return knowing_print(&input->common, status, &text, &error);
 }
 
 int cmd_optimize(int argc, char **argv) {

@@ -54,3 +54,12 @@ int knowing_fail(const cli_common *common, const eco_error *error) {
     const int status = cli_fail(error);
     return error->code == ECO_E_RANGE ? EXIT_USAGE : status;
 }
+
+int knowing_print(const cli_common *common, eco_status status, eco_text *text,
+                  const eco_error *error) {
+    if (status == ECO_OK) {
+        cli_print(text);
+    }
+    eco_text_free(text);
+    return status == ECO_OK ? EXIT_DONE : knowing_fail(common, error);
+}

@@ -20,5 +20,8 @@ void knowing_rules(const char *text, eco_rules *out); /* --rules; ends the progr
 
 /* {"error": "…"} on standard output with --json, the line on standard error; 2 where the question was wrong, else 1. */
 int knowing_fail(const cli_common *common, const eco_error *error);
+/* The answer on standard output, or knowing_fail where it could not be written. Frees the text. */
+int knowing_print(const cli_common *common, eco_status status, eco_text *text,
+                  const eco_error *error);
 
 #endif

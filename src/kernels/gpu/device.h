@@ -60,16 +60,6 @@ static inline uint32_t shuffle_xor_u32(uint32_t value, uint32_t mask) {
     return (uint32_t)__nvvm_shfl_sync_bfly_i32(0xffffffffu, (int)value, (int)mask, 31);
 }
 
-/* Weights are read once a token: streaming hint. Not volatile, so that several loads can be in
- * flight. */
-static inline vec4 load_streaming(const GLOBAL vec4 *p) {
-    uint32_t a, b, c, d;
-    __asm__("ld.global.cs.v4.u32 {%0,%1,%2,%3}, [%4];"
-            : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
-            : "l"(p));
-    return (vec4){a, b, c, d};
-}
-
 static inline float exp2_fast(float x) {
     return __nvvm_ex2_approx_ftz_f(x);
 }
@@ -116,9 +106,6 @@ float mul_rounded(float a, float b);
 float add_rounded(float a, float b);
 float div_rounded(float a, float b);
 void store_release_system(uint64_t *p, uint64_t value);
-static inline vec4 load_streaming(const vec4 *p) {
-    return *p;
-}
 vec4 *shared_of_block(void);
 #define shared_dynamic shared_of_block()
 

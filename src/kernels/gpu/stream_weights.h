@@ -57,9 +57,9 @@ struct part_of_phase {
     uint32_t pair, group, n;
 };
 
-STREAM_INLINE struct part_of_phase part_of_worker(struct share share, uint32_t worker) {
+STREAM_INLINE struct part_of_phase warp_part(struct share share) {
     const uint32_t all = share.n_pairs * share.n_groups;
-    const uint32_t first = min_u32(worker * share.n_each, all);
+    const uint32_t first = min_u32(warp_of_block() * share.n_each, all);
     const uint32_t pair = times_inverse(first, share.inverse_groups);
     return (struct part_of_phase){.pair = pair,
                                   .group = first - pair * share.n_groups,
@@ -116,10 +116,10 @@ struct reader {
     uint32_t slot;                  /* of the ring, to be written next */
 };
 
-STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i, uint32_t worker) {
+STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i) {
     const SHARED struct gpu_phase *phase = p.phases + i;
     const struct share share = p.shares[i];
-    const struct part_of_phase part = part_of_worker(share, worker);
+    const struct part_of_phase part = warp_part(share);
     const uint32_t row = 2 * (share.first_pair + part.pair);
     r->phase = i;
     r->group = part.group;
@@ -163,10 +163,10 @@ STREAM_INLINE void copy_scales(const struct reader *r, SHARED char *slot) {
                     there && r->rows_left > 1);
 }
 
-/* To the worker's next group, of this phase or one to come. False: there is none any more. */
-STREAM_INLINE bool reader_find(struct reader *r, struct places p, uint32_t worker) {
+/* To the warp's next group, of this phase or one to come. False: there is none any more. */
+STREAM_INLINE bool reader_find(struct reader *r, struct places p) {
     while (r->left == 0 && r->phase + 1 < p.args->n_phases) {
-        reader_begin(r, p, r->phase + 1, worker);
+        reader_begin(r, p, r->phase + 1);
     }
     return r->left > 0;
 }
@@ -187,7 +187,7 @@ STREAM_INLINE void reader_advance(struct reader *r) {
 /* Asks for the warp's next group, if there is one; one commit a call in any case, so that the waits can
  * count. */
 STREAM_INLINE void ask(struct reader *r, struct places p) {
-    if (reader_find(r, p, warp_of_block())) {
+    if (reader_find(r, p)) {
         SHARED char *slot = p.ring + (warp_of_block() * n_slots() + r->slot) * slot_bytes();
         copy_codes(r, slot);
         if (has_block_scale()) {
@@ -202,7 +202,7 @@ STREAM_INLINE void ask(struct reader *r, struct places p) {
 /* Fills the ring but for one slot. */
 STREAM_INLINE struct reader ring_begin(struct places p) {
     struct reader r;
-    reader_begin(&r, p, 0, warp_of_block());
+    reader_begin(&r, p, 0);
     r.slot = 0;
     for (uint32_t i = 1; i < n_slots(); i++) {
         ask(&r, p);
@@ -304,7 +304,7 @@ STREAM_INLINE void use_two_int8(const SHARED char *slot, uint32_t k, uint32_t st
 /* All of a warp's groups of phase i; on the way it asks for as many that follow. */
 STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct places p) {
     const struct sums none = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
-    struct part_of_phase part = part_of_worker(p.shares[i], warp_of_block());
+    struct part_of_phase part = warp_part(p.shares[i]);
     const uint32_t n_groups = p.shares[i].n_groups;
     const uint32_t n_steps = (p.phases[i].stride + step_cols() - 1) / step_cols();
     const uint32_t fixed = is_nf4() ? thread_index() % WARP * 4 : p.args->exponents;
