@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// build.mjs [--core FILE] [--out DIR] [--draft]: makes the page: index.html (script, style, core and data inside), the text pages,
+// pages for old addresses, downloads with checksums. Defaults: ../../build/wasm/ecocompute_core.wasm and web/dist.
+// What it makes depends on the sources and their commit alone.
+
+import { build as bundle } from "esbuild";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
+import { buildFacts, downloads } from "./pack/facts.mjs";
+import { readGallery } from "./pack/gallery.mjs";
+import { pageHtml } from "./pack/html.mjs";
+import { redirects } from "./pack/redirects.mjs";
+import { readGlossary, readPages, writePages } from "./pack/text_pages.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, "../..");
+const { values } = parseArgs({ options: { core: { type: "string" }, out: { type: "string" }, draft: { type: "boolean" } } });
+const core = values.core ?? join(root, "build/wasm/ecocompute_core.wasm");
+const out = values.out ?? join(here, "../dist");
+
+/** Modules that are made here and not read from a file. */
+function made(modules) {
+  return {
+    name: "made",
+    setup(build) {
+      build.onResolve({ filter: /^ecocompute-/ }, ({ path }) => ({ path, namespace: "made" }));
+      build.onLoad({ filter: /.*/, namespace: "made" }, ({ path }) => modules[path]);
+    },
+  };
+}
+
+const json = (value) => ({ contents: JSON.stringify(value), loader: "json" });
+const pages = readPages(root, values.draft === true);
+const files = downloads(root);
+const facts = buildFacts(root);
+const result = await bundle({
+  entryPoints: [join(here, "src/main.tsx")],
+  bundle: true,
+  format: "iife",
+  target: "es2022",
+  minify: true,
+  legalComments: "inline",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  write: false,
+  metafile: true,
+  logLevel: "warning",
+  plugins: [
+    made({
+      "ecocompute-core-wasm": { contents: gzipSync(readFileSync(core), { level: 9 }), loader: "binary" },
+      "ecocompute-glossary": json(readGlossary(root)),
+      "ecocompute-gallery": json(readGallery(root)),
+      "ecocompute-build": json({ ...facts, files: files.map(({ path, ...rest }) => rest), pages: pages.list }),
+    }),
+  ],
+});
+const style = await bundle({
+  entryPoints: [join(here, "src/styles/page.css")],
+  bundle: true,
+  minify: true,
+  write: false,
+  target: ["chrome120", "firefox120", "safari17"],
+});
+const css = style.outputFiles[0].text.trim();
+
+rmSync(out, { recursive: true, force: true });
+mkdirSync(join(out, "data"), { recursive: true });
+for (const { file, path } of files) {
+  mkdirSync(dirname(join(out, "data", file)), { recursive: true });
+  cpSync(path, join(out, "data", file));
+}
+writeFileSync(join(out, "data/SHA256SUMS"), files.map((one) => `${one.sha256}  ${one.file}\n`).join(""));
+const html = pageHtml({ title: "Does quantizing save energy?", css, script: result.outputFiles[0].text.trim() });
+writeFileSync(join(out, "index.html"), html);
+writePages({ out, pages, css, facts, files });
+redirects(out, css);
+const size = gzipSync(html, { level: 9 }).length;
+console.log(`index.html: ${html.length} bytes, ${size} gzipped`);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The committed reports as rows of the gallery (src/views/replications/gallery.ts). Members are copied, none is computed.
+
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+function row(path, report) {
+  const { workload, results, measurement, uncertainty, system_under_test: system, software, session } = report;
+  const repeat = uncertainty?.ci95_repeat;
+  const expanded = uncertainty?.u_expanded;
+  return {
+    report: path,
+    session: typeof session === "string" ? session : (session?.id ?? report.run_id ?? path),
+    date: report.timestamp_utc,
+    gpu: system.gpu,
+    arch: system.gpu_arch,
+    model: workload.model_name,
+    params_b: workload.params_b,
+    precision: workload.precision,
+    engine: workload.engine,
+    engine_version: software?.ecocompute ?? software?.version ?? "",
+    weights: workload.weights,
+    protocol: measurement.protocol,
+    window: measurement.window,
+    batch: workload.batch_size,
+    context: workload.context_length ?? null,
+    basis: results.basis,
+    delta_pct: results.vs_fp16_energy_pct,
+    ci95_repeat_pct: repeat?.lo_pct === undefined || repeat.lo_pct === null ? null : [repeat.lo_pct, repeat.hi_pct],
+    expanded_pct: expanded?.ratio_pct ?? null,
+    n_blocks: repeat?.n ?? null,
+    energy_mj: results.energy_per_token_mj,
+    energy_fp16_mj: results.fp16_energy_per_token_mj,
+    tokens_per_s: results.throughput_tokens_per_s ?? null,
+    power_w: results.avg_power_watts ?? null,
+    warnings: (report.warnings ?? []).map((one) => one.code ?? String(one)),
+    schema: report.schema_version,
+  };
+}
+
+export function readGallery(root) {
+  const listed = execFileSync("git", ["-C", root, "ls-files", "data/h200"], { encoding: "utf8" });
+  const rows = listed
+    .split("\n")
+    .filter((path) => /\/energy[^/]*\.json$/.test(path))
+    .map((path) => row(path, JSON.parse(readFileSync(join(root, path), "utf8"))))
+    .filter((one) => one.basis === "measured" && one.delta_pct !== null && one.delta_pct !== undefined);
+  return { rows };
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What build.mjs puts into the bundle.
+
+declare module "ecocompute-core-wasm" {
+  /** The core as WebAssembly, gzipped. */
+  const bytes: Uint8Array<ArrayBuffer>;
+  export default bytes;
+}
+
+declare module "ecocompute-glossary" {
+  /** By id, then language: the term and its first paragraph as plain text. */
+  const glossary: Record<string, Record<"en" | "zh", { term: string; text: string }>>;
+  export default glossary;
+}
+
+declare module "ecocompute-gallery" {
+  import type { Gallery } from "../views/replications/gallery.js";
+  const gallery: Gallery;
+  export default gallery;
+}
+
+declare module "ecocompute-build" {
+  /** What the page was built from. `date` is the day of the commit, so that one commit gives one page. */
+  const build: {
+    version: string;
+    commit: string;
+    date: string;
+    /** Data downloads, with their SHA-256. */
+    files: { file: string; bytes: number; sha256: string }[];
+    /** Text pages that exist. */
+    pages: { name: string; title: { en: string; zh: string } }[];
+  };
+  export default build;
+}

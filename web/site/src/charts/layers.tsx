@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { JSX } from "preact";
+import type { Scale } from "./scale.js";
+import type { Band, Layer, Line, Rule, Zone } from "./types.js";
+
+export interface Frame {
+  x: Scale;
+  y: Scale;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+const path = (points: readonly (readonly [number, number])[]): string =>
+  points.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px.toFixed(2)} ${py.toFixed(2)}`).join("");
+
+function ZoneShape({ zone, f }: { zone: Zone; f: Frame }): JSX.Element | null {
+  const clamp = (v: number, lo: number, hi: number): number => Math.min(Math.max(v, lo), hi);
+  const left = zone.x0 === undefined ? f.left : clamp(f.x(zone.x0), f.left, f.right);
+  const right = zone.x1 === undefined ? f.right : clamp(f.x(zone.x1), f.left, f.right);
+  const top = zone.y1 === undefined ? f.top : clamp(f.y(zone.y1), f.top, f.bottom);
+  const bottom = zone.y0 === undefined ? f.bottom : clamp(f.y(zone.y0), f.top, f.bottom);
+  if (right - left < 1 || bottom - top < 1) {
+    return null;
+  }
+  const atBottom = zone.tone === "saves";
+  return (
+    <g class={`zone ${zone.tone}`}>
+      <rect x={left} y={top} width={right - left} height={bottom - top} />
+      {zone.label !== undefined && (
+        <text
+          x={zone.tone === "beyond" ? right - 6 : left + 6}
+          y={atBottom ? bottom - 7 : top + 15}
+          text-anchor={zone.tone === "beyond" ? "end" : "start"}
+        >
+          {zone.label}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function BandShape({ band, f }: { band: Band; f: Frame }): JSX.Element {
+  const up = band.points.map((p) => [f.x(p.x), f.y(p.hi)] as const);
+  const down = [...band.points].reverse().map((p) => [f.x(p.x), f.y(p.lo)] as const);
+  return <path class="band" fill={band.colour} d={`${path([...up, ...down])}Z`} />;
+}
+
+function LineShape({ line, f }: { line: Line; f: Frame }): JSX.Element {
+  const points = line.points.map((p) => [f.x(p.x), f.y(p.y)] as const);
+  const last = points.at(-1);
+  const inner = last !== undefined && last[0] > f.right - 60;
+  return (
+    <g class={line.faded === true ? "line faded" : "line"}>
+      <path stroke={line.colour} stroke-dasharray={line.dashed === true ? "6 5" : undefined} d={path(points)} />
+      {line.label !== undefined && last !== undefined && (
+        <text
+          class="direct"
+          x={inner ? last[0] - 4 : last[0] + 6}
+          y={last[1] - 8}
+          text-anchor={inner ? "end" : "start"}
+          fill={line.colour}
+        >
+          {line.label}
+        </text>
+      )}
+    </g>
+  );
+}
+
+function RuleShape({ rule, f }: { rule: Rule; f: Frame }): JSX.Element {
+  const vertical = rule.x !== undefined;
+  const at = vertical ? f.x(rule.x as number) : f.y(rule.y ?? 0);
+  return (
+    <g class="rule">
+      <path d={vertical ? `M${at} ${f.top}V${f.bottom}` : `M${f.left} ${at}H${f.right}`} />
+      {rule.label !== undefined && (
+        <text x={vertical ? at + 5 : f.right - 6} y={vertical ? f.top + 15 : at - 6} text-anchor={vertical ? "start" : "end"}>
+          {rule.label}
+        </text>
+      )}
+    </g>
+  );
+}
+
+export function Layers({ layers, f }: { layers: readonly Layer[]; f: Frame }): JSX.Element {
+  return (
+    <g class="layers" clip-path={undefined}>
+      {layers.map((layer, i) => {
+        switch (layer.kind) {
+          case "zone":
+            return <ZoneShape key={i} zone={layer} f={f} />;
+          case "band":
+            return <BandShape key={i} band={layer} f={f} />;
+          case "line":
+            return <LineShape key={i} line={layer} f={f} />;
+          case "rule":
+            return <RuleShape key={i} rule={layer} f={f} />;
+        }
+      })}
+    </g>
+  );
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { scaleLinear, scaleLog } from "d3-scale";
+import type { Axis } from "./types.js";
+
+export interface Scale {
+  (value: number): number;
+  ticks: readonly number[];
+  text(value: number): string;
+}
+
+/** Log axes: 1, 2 and 5 of every decade inside the domain, or 1 alone where that would be too many. */
+function logTicks([lo, hi]: readonly [number, number], n: number): number[] {
+  const decades = Math.log10(hi / lo);
+  const steps = decades * 3 <= n * 1.6 ? [1, 2, 5] : [1];
+  const ticks: number[] = [];
+  for (let power = Math.floor(Math.log10(lo)); power <= Math.ceil(Math.log10(hi)); power++) {
+    for (const step of steps) {
+      const value = Number(`${step}e${power}`);
+      if (value >= lo * 0.9999 && value <= hi * 1.0001) {
+        ticks.push(value);
+      }
+    }
+  }
+  return ticks;
+}
+
+export function makeScale(axis: Axis, range: readonly [number, number], n: number): Scale {
+  const domain: [number, number] = [axis.domain[0], axis.domain[1]];
+  const base =
+    axis.scale === "log"
+      ? scaleLog().domain(domain).range([range[0], range[1]])
+      : scaleLinear().domain(domain).range([range[0], range[1]]);
+  const ticks = axis.ticks ?? (axis.scale === "log" ? logTicks(domain, n) : base.ticks(n));
+  const plain = (value: number): string => String(Number(value.toPrecision(12))).replace("-", "\u2212");
+  return Object.assign((value: number) => base(value), { ticks, text: axis.format ?? plain });
+}
+
+/** A domain that holds all values and zero, with air at both ends. */
+export function spanWithZero(values: readonly number[], air = 0.08): [number, number] {
+  const lo = Math.min(0, ...values);
+  const hi = Math.max(0, ...values);
+  const room = (hi - lo || 1) * air;
+  return [lo - room, hi + room];
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a chart is made of. A view says what is where; charts/ draws, labels, gives focus, a table and downloads.
+
+export interface Axis {
+  /** With its unit: "Model size (billions of parameters)". */
+  label: string;
+  scale: "linear" | "log";
+  domain: readonly [number, number];
+  /** Left out: round steps of the scale. */
+  ticks?: readonly number[];
+  format?: (value: number) => string;
+}
+
+/** Behind everything: a part of the plane, tinted and labelled. Bounds that are left out are the axis's ends. */
+export interface Zone {
+  kind: "zone";
+  x0?: number;
+  x1?: number;
+  y0?: number;
+  y1?: number;
+  tone: "saves" | "costs" | "beyond" | "phase";
+  label?: string;
+}
+
+/** A band around a curve. */
+export interface Band {
+  kind: "band";
+  points: readonly { x: number; lo: number; hi: number }[];
+  colour: string;
+}
+
+export interface Line {
+  kind: "line";
+  points: readonly { x: number; y: number }[];
+  colour: string;
+  dashed?: boolean;
+  faded?: boolean;
+  /** Written at the line's end instead of a legend. */
+  label?: string;
+}
+
+/** A straight line over the whole plane. */
+export interface Rule {
+  kind: "rule";
+  x?: number;
+  y?: number;
+  label?: string;
+}
+
+export type Layer = Zone | Band | Line | Rule;
+
+export type Shape = "circle" | "diamond" | "square" | "triangle" | "star";
+
+export interface Mark {
+  /** Unique in its chart. */
+  id: string;
+  x: number;
+  y: number;
+  /** Interval on y. */
+  lo?: number;
+  hi?: number;
+  colour: string;
+  shape?: Shape;
+  /** Filled: replicated (n >= 2). Hollow: n = 1. */
+  filled: boolean;
+  /** The reader's own or chosen point. */
+  ringed?: boolean;
+  /** A point of another class than the curve's. */
+  dashedRing?: boolean;
+  /** Everything about the point, a fact a line: read out on focus, shown on hover. */
+  label: string;
+  onPick?: () => void;
+}
+
+export interface Table {
+  columns: readonly string[];
+  rows: readonly (readonly (string | number | null)[])[];
+}
+
+export interface ChartProps {
+  /** Stem of downloaded files. */
+  name: string;
+  /** One message. */
+  title: string;
+  subtitle?: string;
+  x: Axis;
+  y: Axis;
+  layers: readonly Layer[];
+  marks: readonly Mark[];
+  table: Table;
+  /** Where the numbers come from, as text; stands under the chart and in every download. */
+  source: string;
+  /** Height of the plot in pixels; 320. */
+  height?: number;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Small labels that stand beside numbers: basis (by word and shape, never by colour alone), replication, stack.
+
+import type { JSX } from "preact";
+import type { Basis, Confidence } from "../app/core.js";
+import { strings } from "../app/text.js";
+import { Term } from "./term.js";
+
+const words = strings({
+  en: {
+    basis: {
+      measured: "measured",
+      replayed: "replayed",
+      computed: "computed",
+      interpolated: "interpolated",
+      extrapolated: "extrapolated",
+      estimated: "estimated",
+      modelled: "modelled",
+      unavailable: "unavailable",
+    } satisfies Record<Basis, string>,
+    confidence: { high: "high confidence", medium: "medium confidence", low: "low confidence" } satisfies Record<Confidence, string>,
+    once: "measured once (n = 1, spread unknown)",
+    times: (n: number) => `n = ${n}`,
+    stack: "Stack",
+    noStack: "stack not recorded",
+  },
+  zh: {
+    basis: {
+      measured: "实测",
+      replayed: "回放",
+      computed: "计算",
+      interpolated: "内插",
+      extrapolated: "外推",
+      estimated: "估计",
+      modelled: "模型推算",
+      unavailable: "无数据",
+    },
+    confidence: { high: "置信程度高", medium: "置信程度中", low: "置信程度低" },
+    once: "只测过一次（n = 1，离散程度未知）",
+    times: (n: number) => `n = ${n}`,
+    stack: "软件栈",
+    noStack: "未记录软件栈",
+  },
+});
+
+/** Filled for what was measured, half for what follows from it, hollow for the rest. */
+const SHAPES: Record<Basis, string> = {
+  measured: "●",
+  replayed: "◉",
+  computed: "◐",
+  interpolated: "◐",
+  extrapolated: "◌",
+  estimated: "○",
+  modelled: "○",
+  unavailable: "∅",
+};
+
+export function basisWord(basis: Basis): string {
+  return words().basis[basis];
+}
+
+export function BasisTag({ basis }: { basis: Basis }): JSX.Element {
+  return (
+    <span class={`tag basis-${basis}`}>
+      <span aria-hidden="true">{SHAPES[basis]} </span>
+      <Term id={basis}>{basisWord(basis)}</Term>
+    </span>
+  );
+}
+
+export function ConfidenceTag({ confidence }: { confidence: Confidence }): JSX.Element {
+  return <span class="tag">{words().confidence[confidence]}</span>;
+}
+
+/** How often it was measured. */
+export function ReplicationTag({ n }: { n: number }): JSX.Element {
+  const t = words();
+  return <span class={n >= 2 ? "tag" : "tag hatched"}>{n >= 2 ? t.times(n) : t.once}</span>;
+}
+
+/** Engine and stack of a number; always beside it. */
+export function StackLine({ engine, stack }: { engine: string; stack: string | null }): JSX.Element {
+  const t = words();
+  return (
+    <span class="stack">
+      <Term id="stack">{t.stack}</Term>: {engine} · {stack === null || stack === "" ? t.noStack : stack}
+    </span>
+  );
+}
