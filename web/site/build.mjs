@@ -63,7 +63,7 @@ const style = await bundle({
   bundle: true,
   minify: true,
   write: false,
-  target: ["chrome120", "firefox120", "safari17"],
+  target: ["chrome123", "firefox120", "safari17.5"],
 });
 const css = style.outputFiles[0].text.trim();
 
