@@ -12,6 +12,7 @@ import { Optimize } from "../views/optimize/optimize.js";
 import { Replications } from "../views/replications/replications.js";
 import { Run } from "../views/run/run.js";
 import { Tested } from "../views/tested/tested.js";
+import { pageHref } from "./links.js";
 import { view, type View } from "./route.js";
 import { lang, langTag, setLang, strings } from "./text.js";
 import { setTheme, theme } from "./theme.js";
@@ -101,11 +102,6 @@ function Header(): JSX.Element {
   );
 }
 
-/** The address of a text page from the page's own folder. */
-export function pageHref(name: string, anchor = ""): string {
-  return `${lang.value === "zh" ? "zh/" : ""}${name}/index.html${anchor === "" ? "" : `#${anchor}`}`;
-}
-
 function Footer(): JSX.Element {
   const t = words();
   return (
@@ -118,7 +114,7 @@ function Footer(): JSX.Element {
         ))}
       </nav>
       <p>
-        <a href={pageHref("method", "where-these-numbers-come-from")}>{t.prove}</a>
+        <a href={pageHref("method", "sources")}>{t.prove}</a>
       </p>
       <p class="quiet">
         {t.offline} {t.built(build.version, build.commit, build.date)}

@@ -9,9 +9,9 @@ import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { strings } from "../app/text.js";
 import { downloadCsv, downloadPng } from "./export.js";
 import { Layers, type Frame } from "./layers.js";
-import { Marks, Tip } from "./marks.js";
+import { Marks, outline, Tip } from "./marks.js";
 import { makeScale } from "./scale.js";
-import type { ChartProps, Mark, Table } from "./types.js";
+import type { ChartProps, LegendItem, Mark, Table } from "./types.js";
 
 const words = strings({
   en: { source: "Source", table: "Show table", chart: "Hide table", csv: "Download CSV", png: "Download PNG", keys: "Arrow keys move between points; Escape leaves." },
@@ -65,6 +65,21 @@ function Axes({ f, props }: { f: Frame; props: ChartProps }): JSX.Element {
         {props.x.label}
       </text>
     </g>
+  );
+}
+
+function Legend({ items }: { items: readonly LegendItem[] }): JSX.Element {
+  return (
+    <ul class="legend">
+      {items.map((one) => (
+        <li key={one.label}>
+          <svg width="18" height="18" viewBox="-9 -9 18 18" aria-hidden="true">
+            <path class="point" d={outline(one.shape, 5)} stroke={one.colour} fill={one.filled ? one.colour : "var(--paper)"} />
+          </svg>
+          {one.label}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -144,6 +159,7 @@ export function Chart(props: ChartProps): JSX.Element {
         </svg>
         <Tip tip={tip} x={f.x} y={f.y} width={width} />
       </div>
+      {props.legend !== undefined && <Legend items={props.legend} />}
       <p id={`${id}-keys`} class="visually-hidden">
         {t.keys}
       </p>

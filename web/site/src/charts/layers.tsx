@@ -16,6 +16,11 @@ export interface Frame {
 const path = (points: readonly (readonly [number, number])[]): string =>
   points.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px.toFixed(2)} ${py.toFixed(2)}`).join("");
 
+/** About, at 12 px: Chinese characters are as wide as they are high. */
+function textWidth(text: string): number {
+  return [...text].reduce((sum, one) => sum + (one > "\u2e7f" ? 12 : 6.5), 12);
+}
+
 function ZoneShape({ zone, f }: { zone: Zone; f: Frame }): JSX.Element | null {
   const clamp = (v: number, lo: number, hi: number): number => Math.min(Math.max(v, lo), hi);
   const left = zone.x0 === undefined ? f.left : clamp(f.x(zone.x0), f.left, f.right);
@@ -26,14 +31,16 @@ function ZoneShape({ zone, f }: { zone: Zone; f: Frame }): JSX.Element | null {
     return null;
   }
   const atBottom = zone.tone === "saves";
+  const beyond = zone.tone === "beyond";
+  const tight = beyond && right - left < textWidth(zone.label ?? ""); // then it stands below the other labels
   return (
     <g class={`zone ${zone.tone}`}>
       <rect x={left} y={top} width={right - left} height={bottom - top} />
       {zone.label !== undefined && (
         <text
-          x={zone.tone === "beyond" ? right - 6 : left + 6}
-          y={atBottom ? bottom - 7 : top + 15}
-          text-anchor={zone.tone === "beyond" ? "end" : "start"}
+          x={beyond ? right - 6 : left + 6}
+          y={atBottom ? bottom - 7 : top + (tight ? 31 : 15)}
+          text-anchor={beyond ? "end" : "start"}
         >
           {zone.label}
         </text>
@@ -42,9 +49,11 @@ function ZoneShape({ zone, f }: { zone: Zone; f: Frame }): JSX.Element | null {
   );
 }
 
+/** Bands are often wider than what a chart is about, so they end at its edge. */
 function BandShape({ band, f }: { band: Band; f: Frame }): JSX.Element {
-  const up = band.points.map((p) => [f.x(p.x), f.y(p.hi)] as const);
-  const down = [...band.points].reverse().map((p) => [f.x(p.x), f.y(p.lo)] as const);
+  const inside = (v: number): number => Math.min(Math.max(f.y(v), f.top), f.bottom);
+  const up = band.points.map((p) => [f.x(p.x), inside(p.hi)] as const);
+  const down = [...band.points].reverse().map((p) => [f.x(p.x), inside(p.lo)] as const);
   return <path class="band" fill={band.colour} d={`${path([...up, ...down])}Z`} />;
 }
 
@@ -77,7 +86,7 @@ function RuleShape({ rule, f }: { rule: Rule; f: Frame }): JSX.Element {
     <g class="rule">
       <path d={vertical ? `M${at} ${f.top}V${f.bottom}` : `M${f.left} ${at}H${f.right}`} />
       {rule.label !== undefined && (
-        <text x={vertical ? at + 5 : f.right - 6} y={vertical ? f.top + 15 : at - 6} text-anchor={vertical ? "start" : "end"}>
+        <text x={vertical ? at + 5 : f.right - 6} y={vertical ? f.bottom - 7 : at - 6} text-anchor={vertical ? "start" : "end"}>
           {rule.label}
         </text>
       )}
@@ -87,7 +96,7 @@ function RuleShape({ rule, f }: { rule: Rule; f: Frame }): JSX.Element {
 
 export function Layers({ layers, f }: { layers: readonly Layer[]; f: Frame }): JSX.Element {
   return (
-    <g class="layers" clip-path={undefined}>
+    <g class="layers">
       {layers.map((layer, i) => {
         switch (layer.kind) {
           case "zone":

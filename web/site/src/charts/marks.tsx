@@ -11,7 +11,7 @@ import type { Mark, Shape } from "./types.js";
 const RADIUS = 6;
 const TARGET = 12; // a touch target of 24 px
 
-function outline(shape: Shape, r: number): string {
+export function outline(shape: Shape, r: number): string {
   switch (shape) {
     case "diamond":
       return `M0 ${-r * 1.25}L${r * 1.25} 0L0 ${r * 1.25}L${-r * 1.25} 0Z`;
@@ -100,7 +100,7 @@ function move(event: KeyboardEvent): void {
 
 /** Drawn again only when its marks or scales change, not when the tip moves. */
 export const Marks = memo(function Marks({ marks, ...rest }: MarksProps & { marks: readonly Mark[] }): JSX.Element {
-  const ordered = [...marks].sort((a, b) => a.x - b.x || b.y - a.y);
+  const ordered = [...marks].sort((a, b) => Number(a.ringed === true) - Number(b.ringed === true) || a.x - b.x || b.y - a.y);
   return (
     <g class="marks" onKeyDown={move}>
       {ordered.map((mark, i) => (

@@ -36,6 +36,13 @@ export function makeScale(axis: Axis, range: readonly [number, number], n: numbe
   return Object.assign((value: number) => base(value), { ticks, text: axis.format ?? plain });
 }
 
+/** As spanWithZero, and both half-planes are high enough for their labels. */
+export function spanOfSigns(values: readonly number[]): [number, number] {
+  const [lo, hi] = spanWithZero(values, 0.04);
+  const least = 0.16 * (hi - lo);
+  return [Math.min(lo, -least), Math.max(hi, least)];
+}
+
 /** A domain that holds all values and zero, with air at both ends. */
 export function spanWithZero(values: readonly number[], air = 0.08): [number, number] {
   const lo = Math.min(0, ...values);

@@ -78,6 +78,14 @@ export interface Table {
   rows: readonly (readonly (string | number | null)[])[];
 }
 
+/** What a shape of the marks stands for, under the plot. */
+export interface LegendItem {
+  shape: Shape;
+  filled: boolean;
+  colour: string;
+  label: string;
+}
+
 export interface ChartProps {
   /** Stem of downloaded files. */
   name: string;
@@ -88,6 +96,8 @@ export interface ChartProps {
   y: Axis;
   layers: readonly Layer[];
   marks: readonly Mark[];
+  /** Only for what cannot be written beside the marks. */
+  legend?: readonly LegendItem[];
   table: Table;
   /** Where the numbers come from, as text; stands under the chart and in every download. */
   source: string;
