@@ -25,6 +25,7 @@ const FIELDS: Record<string, string> = {
   min_throughput: "最小吞吐量",
 };
 const field = (name: string): string => (FIELDS[name] === undefined ? name : `${FIELDS[name]}（${name}）`);
+const meant = (name: string | undefined): string => (name === undefined ? "" : `，你是指“${name}”吗`);
 const EXPECTED: Record<string, string> = { "a number above 0": "大于 0 的数" };
 
 const TURNS: readonly (readonly [RegExp, Turn])[] = [
@@ -91,6 +92,11 @@ const TURNS: readonly (readonly [RegExp, Turn])[] = [
   [/^precision: '(\S+)' was measured on (\S+) cards under engine (\S+) only \((\d+) rows?/, (m) => `精度（precision）：${m[2]} 类显卡只在引擎 ${m[3]} 下测过 ${m[1]}（表中 ${m[4]} 行）；请选择该引擎。`],
   [/^precision: '(\S+)' was not measured on (\S+) cards/, (m) => `精度（precision）：${m[2]} 类显卡没有测过 ${m[1]}。`],
   [/^precision: (\S+) was not measured on (\S+)/, (m) => `精度（precision）：${m[2]} 没有测过 ${m[1]}。`],
+  [/^precision: FP16 is the baseline; (\S+) or (\S+) is expected$/, (m) => `精度（precision）：FP16 是基线；应为 ${m[1]} 或 ${m[2]}。`],
+  [/^precision: '(.+?)' is no weight format(?:, did you mean '(.+?)'\?|; expected .+)$/, (m) => `精度（precision）：“${m[1]}”不是权重格式${meant(m[2])}。`],
+  [/^model: '(.+?)' is not built in(?:, did you mean '(.+?)'\?|;.+)$/, (m) => `模型（model）：没有内置“${m[1]}”${meant(m[2])}。`],
+  [/^engine: unknown '(.+?)'(?:, did you mean '(.+?)'\?|; the table has (.+))$/, (m) => `引擎（engine）：不认识“${m[1]}”${meant(m[2])}${m[3] === undefined ? "" : `；表中有 ${list(m[3])}`}。`],
+  [/^objective: '(.+?)' is not known(?:, did you mean '(.+?)'\?)?; expected (.+?) or (\S+)$/, (m) => `目标（objective）：不认识“${m[1]}”${meant(m[2])}；可用 ${list(m[3] ?? "")}、${m[4]}。`],
   [/^no precision can be scored: (.+)$/, (m) => `没有可以评分的精度：${m[1]}。`],
 ];
 
