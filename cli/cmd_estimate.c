@@ -16,6 +16,7 @@ enum {
     KEY_BATCH,
     KEY_CONTEXT,
     KEY_MODEL,
+    KEY_ENGINE,
     KEY_STACK,
     KEY_RULES
 };
@@ -23,7 +24,7 @@ enum {
 typedef struct estimate_input {
     cli_common common;
     eco_rules rules;
-    const char *params_b, *arch, *precision, *batch, *context, *model, *stack;
+    const char *params_b, *arch, *precision, *batch, *context, *model, *engine, *stack;
     char question[ECO_QUERY_LENGTH_MAX + 1];
     size_t n_question;
 } estimate_input;
@@ -33,10 +34,13 @@ static const struct argp_option options[] = {
     {"model", KEY_MODEL, "NAME", 0, "A model built in, for its size, weights and heads", 1},
     {"arch", KEY_ARCH, "NAME", 0, "Class of cards (ada, ampere, …) or a card (RTX 4090, L4, B200)",
      1},
-    {"precision", KEY_PRECISION, "FORMAT", 0, "NF4 (default) or INT8", 1},
+    {"precision", KEY_PRECISION, "FORMAT", 0,
+     "NF4 (default) or INT8; of another engine what it measured, as Q4_0", 1},
     {"batch", KEY_BATCH, "N", 0, "Sequences decoded together (default 1)", 1},
     {"ctx", KEY_CONTEXT, "TOKENS", 0, "Context (default 2048, which is what the data are labelled)",
      1},
+    {"engine", KEY_ENGINE, "NAME", 0,
+     "Whose measurements answer: transformers (default), llama.cpp or native", 1},
     {"stack", KEY_STACK, "NAME", 0,
      "Software of the measurement to be: the version of bitsandbytes, as \"bitsandbytes 0.45.5\"",
      1},
@@ -77,6 +81,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_MODEL:
         input->model = argument;
         return 0;
+    case KEY_ENGINE:
+        input->engine = argument;
+        return 0;
     case KEY_STACK:
         input->stack = argument;
         return 0;
@@ -111,6 +118,7 @@ static eco_status take(const estimate_input *input, const eco_query *asked, eco_
                               .arch = asked->card[0] != '\0' ? asked->card : asked->arch,
                               .precision = asked->precision != NULL ? asked->precision : "NF4",
                               .model = asked->model,
+                              .engine = input->engine != NULL ? input->engine : asked->engine,
                               .stack = input->stack != NULL      ? input->stack
                                        : asked->stack[0] != '\0' ? asked->stack
                                                                  : NULL,
@@ -121,10 +129,6 @@ static eco_status take(const estimate_input *input, const eco_query *asked, eco_
                              "question: '%.60s' was not understood; expected such as \"7B on RTX "
                              "4090 int8 batch 8\"",
                              asked->unread);
-    }
-    if (input->stack != NULL && input->rules == ECO_RULES_PUBLISHED_1_1) {
-        return eco_error_set(err, ECO_E_USAGE, 0,
-                             "--stack: the rules published-1.1 know no stacks; leave it out");
     }
     if (input->model != NULL && input->params_b != NULL) {
         return eco_error_set(err, ECO_E_USAGE, 0,

@@ -18,15 +18,21 @@ _ecocompute_names() {
     "$1" "$2" 2>/dev/null | sed -nE '2,$s/^ *([A-Za-z0-9][A-Za-z0-9._-]*) .*/\1/p'
 }
 
-# Values of an option; nothing where a file or a number is meant.
+# Values of an option of a command; nothing where a file or a number is meant.
 _ecocompute_values() {
-    case $2 in
+    case $3 in
     --model) _ecocompute_names "$1" models ;;
     --precision | --precisions) _ecocompute_names "$1" formats ;;
     --baseline) printf '%s\n' FP16 BF16 ;;
     --color) printf '%s\n' auto always never ;;
     --device) printf '%s\n' auto cpu cuda ;;
-    --engine) printf '%s\n' native ;;
+    --engine)
+        if [ "$2" = estimate ]; then
+            printf '%s\n' transformers llama.cpp native
+        else
+            printf '%s\n' native
+        fi
+        ;;
     --order) printf '%s\n' shuffled fixed ;;
     --profile) printf '%s\n' v1.1-core dataset-eligible paired-1 ;;
     --protocol) printf '%s\n' paired published ;;
@@ -58,7 +64,7 @@ _ecocompute() {
             compopt -o nospace 2>/dev/null
         fi
     elif [[ $option == --* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(_ecocompute_values "$program" "$option")" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "$(_ecocompute_values "$program" "${COMP_WORDS[1]}" "$option")" -- "$current")
     fi
 }
 

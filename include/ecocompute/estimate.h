@@ -32,6 +32,9 @@ typedef struct eco_estimate_query {
     const char *arch;            /* "ada"; current rules take a card as well: "RTX 3090" */
     const char *precision;       /* "NF4", "INT8"; any case */
     const char *model; /* of eco_model_find, for its heads; NULL: by size (current rules only) */
+    const char
+        *engine; /* of the tidy table: "native", "llama.cpp"; NULL: transformers, whose are the
+                           curves. Another is answered from its own rows or the energy model */
     const char *stack; /* "bitsandbytes 0.45.5", NULL: none named (current rules only) */
     double batch,
         context; /* sequences decoded together, tokens; 1 and ECO_CONTEXT_PUBLISHED are the measured ones */
@@ -71,7 +74,8 @@ eco_gate eco_gate_current(eco_reading crossover_b, double params_b,
 typedef enum eco_estimate_source {
     ECO_ESTIMATE_ANCHORS = 0, /* measurements of just this size (current: all sessions) */
     ECO_ESTIMATE_CURVE,
-    ECO_ESTIMATE_ENERGY_MODEL /* current rules, where the curve would have to reach beyond its data */
+    ECO_ESTIMATE_ENERGY_MODEL /* current rules, where the curve would have to reach beyond its data,
+                                 or is another engine's */
 } eco_estimate_source;
 const char *
 eco_estimate_source_name(eco_estimate_source source); /* "anchors", "curve", "energy_model" */
@@ -82,6 +86,7 @@ typedef struct eco_estimate {
     char arch[ECO_NAME_MAX];          /* the class asked for */
     char card[ECO_NAME_MAX];          /* the card asked for; "" = a class was given */
     char precision[16];               /* upper case */
+    char engine[ECO_NAME_MAX];        /* as the table names it; "" = none named: transformers */
     char stack[ECO_NAME_MAX];         /* "" = none named */
     double delta_pct, lo_pct, hi_pct; /* not rounded; lo is never below minus the cap */
     eco_basis basis;
@@ -109,7 +114,7 @@ typedef struct eco_estimate {
     eco_text notes;   /* one a line */
 } eco_estimate;
 
-/* ECO_E_RANGE or ECO_E_USAGE naming the field (params_b, arch, precision, batch, context), ECO_E_NOT_FOUND where nothing
+/* ECO_E_RANGE or ECO_E_USAGE naming the field (params_b, arch, precision, engine, batch, …), ECO_E_NOT_FOUND where nothing
  * was measured that could answer, ECO_E_NO_MEMORY. On failure *out is empty; else eco_estimate_free. */
 ECO_NODISCARD eco_status eco_estimate_make(const eco_estimate_query *query, eco_estimate *out,
                                            eco_error *err);

@@ -23,7 +23,8 @@ typedef struct eco_query {
     const char
         *precision;    /* "NF4", "INT8", under current rules any format's name; NULL = not said */
     const char *model; /* of the table of models (current rules), or NULL */
-    char card[ECO_NAME_MAX];   /* the card that told the class (current rules), or "" */
+    char card[ECO_NAME_MAX]; /* the card that told the class (current rules), or "" */
+    const char *engine; /* "native", "llama.cpp", "transformers" (current rules); NULL = not said */
     char stack[ECO_NAME_MAX];  /* "bitsandbytes 0.43.3" (current rules), or "" */
     char unread[ECO_NAME_MAX]; /* the first word that would change the answer and was not
                                    understood (current rules), or "" */

@@ -5,7 +5,11 @@
 #include "ecocompute/anchors.h"
 #include "ecocompute/arch.h"
 #include "jobs/job.h"
+#include "model/energy_model_parts.h"
 #include "model/json_maker.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static const double MEAN_POSITION = 256; /* of the default workload */
 
@@ -109,4 +113,97 @@ eco_status ecoi_job_anchors(const ecoi_json *request, eco_text *out, eco_error *
         ecoi_append(&m, list, row);
     }
     return ecoi_make_end(&m, list, "anchors", out, err);
+}
+
+enum { STACKS_MAX = 32, NAMES_MAX = 32 };
+
+typedef struct name_list {
+    const char *names[NAMES_MAX];
+    size_t n;
+} name_list;
+
+typedef struct stack_row {
+    const char *engine;
+    char stack[ECOI_ENERGY_KEY_MAX]; /* of bitsandbytes; "" = none named, or another engine */
+    size_t n_rows;
+    name_list sessions, cards, precisions;
+} stack_row;
+
+/* False: the list is full. */
+static bool add_once(name_list *list, const char *name) {
+    for (size_t i = 0; i < list->n; i++) {
+        if (strcmp(list->names[i], name) == 0) {
+            return true;
+        }
+    }
+    if (list->n < NAMES_MAX) {
+        list->names[list->n++] = name;
+        return true;
+    }
+    return false;
+}
+
+/* What the energy model takes for one stack. False: a list is full. */
+static bool add_stack(stack_row *rows, size_t *n, const eco_anchor *anchor) {
+    char stack[ECOI_ENERGY_KEY_MAX] = "";
+    if (strcmp(anchor->engine, "transformers") == 0) {
+        ecoi_energy_stack_of(anchor->engine, anchor->stack, stack);
+    }
+    size_t at = 0;
+    while (at < *n &&
+           (strcmp(rows[at].engine, anchor->engine) != 0 || strcmp(rows[at].stack, stack) != 0)) {
+        at++;
+    }
+    if (at == STACKS_MAX) {
+        return false;
+    }
+    if (at == *n) {
+        rows[at] = (stack_row){.engine = anchor->engine};
+        memcpy(rows[at].stack, stack, sizeof stack);
+        (*n)++;
+    }
+    rows[at].n_rows++;
+    return add_once(&rows[at].sessions, anchor->session) &&
+           add_once(&rows[at].cards, anchor->gpu) &&
+           add_once(&rows[at].precisions, anchor->precision);
+}
+
+static void put_names(ecoi_maker *m, ecoi_json *row, const char *key, const name_list *list) {
+    ecoi_json *const names = ecoi_make_array(m);
+    for (size_t i = 0; i < list->n; i++) {
+        ecoi_append(m, names,
+                    ecoi_json_new_string(&m->doc, list->names[i], strlen(list->names[i])));
+    }
+    ecoi_put(m, row, key, names);
+}
+
+static void put_stack(ecoi_maker *m, ecoi_json *list, const stack_row *stack) {
+    char name[ECOI_ENERGY_KEY_MAX + sizeof "bitsandbytes "];
+    (void)snprintf(name, sizeof name, "bitsandbytes %s", stack->stack);
+    ecoi_json *const row = ecoi_make_object(m);
+    ecoi_put_text(m, row, "engine", stack->engine);
+    ecoi_put_text(m, row, "stack", stack->stack[0] != '\0' ? name : NULL);
+    ecoi_put_count(m, row, "rows", stack->n_rows);
+    ecoi_put_count(m, row, "sessions", stack->sessions.n);
+    put_names(m, row, "cards", &stack->cards);
+    put_names(m, row, "precisions", &stack->precisions);
+    ecoi_append(m, list, row);
+}
+
+eco_status ecoi_job_stacks(const ecoi_json *request, eco_text *out, eco_error *err) {
+    ECO_TRY(ecoi_members_read(request, "stacks", NULL, 0, NULL, err));
+    const eco_anchor_table *const table = eco_anchors_builtin();
+    stack_row rows[STACKS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < table->n; i++) {
+        if (!add_stack(rows, &n, &table->rows[i])) {
+            return eco_error_set(err, ECO_E_RANGE, 0, "stacks: the table has too many names");
+        }
+    }
+    ecoi_maker m = {0};
+    ecoi_json *const list = ecoi_make_array(&m);
+    for (size_t i = 0; i < n; i++) {
+        put_stack(&m, list, &rows[i]);
+    }
+    return ecoi_make_end(&m, list, "stacks", out, err);
 }

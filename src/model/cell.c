@@ -5,6 +5,7 @@
  */
 #include "model/cell.h"
 
+#include "core/str.h"
 #include "ecocompute/arch.h"
 #include "ecocompute/stats.h"
 #include "model/energy_model_parts.h"
@@ -14,8 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELL_SESSIONS_MAX = 64, PRIOR_DOF = 4 }; /* a judgement: as much as five sessions */
-static const char data_engine[] = "transformers";
+enum {
+    CELL_SESSIONS_MAX = 64,
+    PRIOR_DOF = 4, /* a judgement: as much as five sessions */
+    ENGINES_MAX = 16,
+    PRECISIONS_MAX = 16
+};
+static const char curves_engine[] = ECOI_CURVES_ENGINE;
 
 static const struct {
     const char *precision;
@@ -23,13 +29,14 @@ static const struct {
 } session_sds[] = {{"NF4", 0.1087}, {"INT8", 0.2375}};
 static const double SAME_STACK_SD = 0.05;
 
-double ecoi_session_sd(const char *precision, bool same_stack) {
+double ecoi_session_sd(const char *engine, const char *precision, bool same_stack) {
+    const bool pooled = strcmp(engine, curves_engine) == 0;
     double sd = 0;
-    if (same_stack) {
+    if (same_stack || strcmp(engine, "native") == 0) {
         return SAME_STACK_SD;
     }
     for (size_t i = 0; i < sizeof session_sds / sizeof session_sds[0]; i++) {
-        if (strcmp(session_sds[i].precision, precision) == 0) {
+        if (pooled && strcmp(session_sds[i].precision, precision) == 0) {
             return session_sds[i].sd;
         }
         sd = fmax(sd, session_sds[i].sd);
@@ -41,20 +48,37 @@ static bool is_batched(const eco_anchor *row) {
     return eco_reading_present(row->batch) && row->batch.value > 1;
 }
 
-bool ecoi_cell_has(const ecoi_cell_query *q, const eco_anchor *row) {
+/* All of the case but the size. */
+static bool has_any_size(const ecoi_cell_query *q, const eco_anchor *row) {
     char asked[ECOI_ENERGY_KEY_MAX];
     char have[ECOI_ENERGY_KEY_MAX];
     double delta_pct = 0;
-    if (strcmp(row->engine, data_engine) != 0 || strcmp(row->arch, q->arch) != 0 ||
+    if (strcmp(row->engine, q->engine) != 0 || strcmp(row->arch, q->arch) != 0 ||
         strcmp(row->precision, q->precision) != 0 || is_batched(row) ||
-        !(fabs(row->params_b - q->params_b) < ECOI_SIZE_SAME_B) ||
         (q->card[0] != '\0' && eco_card_find(row->gpu) != eco_card_find(q->card)) ||
         !eco_anchor_delta_pct(row, &delta_pct)) {
         return false;
     }
-    ecoi_energy_stack_of(data_engine, q->stack, asked);
-    ecoi_energy_stack_of(data_engine, row->stack, have);
+    ecoi_energy_stack_of(q->engine, q->stack, asked);
+    ecoi_energy_stack_of(q->engine, row->stack, have);
     return q->stack[0] == '\0' || strcmp(asked, have) == 0;
+}
+
+bool ecoi_cell_has(const ecoi_cell_query *q, const eco_anchor *row) {
+    return fabs(row->params_b - q->params_b) < ECOI_SIZE_SAME_B && has_any_size(q, row);
+}
+
+bool ecoi_cell_sizes(const eco_anchor_table *table, const ecoi_cell_query *query, double *min_b,
+                     double *max_b) {
+    *min_b = (double)INFINITY;
+    *max_b = 0;
+    for (size_t i = 0; i < table->n; i++) {
+        if (has_any_size(query, &table->rows[i])) {
+            *min_b = fmin(*min_b, table->rows[i].params_b);
+            *max_b = fmax(*max_b, table->rows[i].params_b);
+        }
+    }
+    return *max_b > 0;
 }
 
 typedef struct session_mean {
@@ -90,9 +114,9 @@ static void count_stacks(const session_list *list, ecoi_cell *out) {
         char stack[ECOI_ENERGY_KEY_MAX];
         char before[ECOI_ENERGY_KEY_MAX];
         bool told = false;
-        ecoi_energy_stack_of(data_engine, list->items[i].stack, stack);
+        ecoi_energy_stack_of(curves_engine, list->items[i].stack, stack);
         for (size_t j = 0; j < i && !told; j++) {
-            ecoi_energy_stack_of(data_engine, list->items[j].stack, before);
+            ecoi_energy_stack_of(curves_engine, list->items[j].stack, before);
             told = strcmp(stack, before) == 0;
         }
         out->n_unnamed += stack[0] == '\0';
@@ -121,9 +145,12 @@ static void spread_sessions(const session_list *list, double prior, ecoi_cell *o
 
 bool ecoi_cell_find(const eco_anchor_table *table, const ecoi_cell_query *query, ecoi_cell *out) {
     session_list list = {.n = 0};
+    double fp16_j1k = 0;
+    double n_fp16 = 0;
     double min_pct = (double)INFINITY;
     double max_pct = -(double)INFINITY;
-    *out = (ecoi_cell){.single_trials = true};
+    *out =
+        (ecoi_cell){.single_trials = true, .fp16_j1k = eco_reading_absent(ECO_ABSENT_UNSUPPORTED)};
     for (size_t i = 0; i < table->n; i++) {
         const eco_anchor *row = &table->rows[i];
         double delta_pct = 0;
@@ -136,25 +163,112 @@ bool ecoi_cell_find(const eco_anchor_table *table, const ecoi_cell_query *query,
         out->basis = out->n_rows == 0 ? row->basis : eco_basis_weaker(out->basis, row->basis);
         out->single_trials = out->single_trials && row->n_trials == 1;
         out->n_rows++;
+        if (eco_reading_present(row->energy_fp16_j1k)) {
+            fp16_j1k += row->energy_fp16_j1k.value;
+            n_fp16++;
+        }
+    }
+    if (n_fp16 > 0) {
+        out->fp16_j1k = eco_reading_of(fp16_j1k / n_fp16);
     }
     if (out->n_rows > 0) {
         out->spread_pct = max_pct - min_pct;
         out->n_sessions = list.n;
-        count_stacks(&list, out);
-        spread_sessions(&list, ecoi_session_sd(query->precision, query->stack[0] != '\0'), out);
+        if (strcmp(query->engine, curves_engine) ==
+            0) { /* what tells stacks apart is bitsandbytes */
+            count_stacks(&list, out);
+        }
+        spread_sessions(
+            &list, ecoi_session_sd(query->engine, query->precision, query->stack[0] != '\0'), out);
     }
     return out->n_rows > 0;
 }
 
-size_t ecoi_count_rows(const char *arch, const char *precision, bool batched) {
+size_t ecoi_count_rows(const char *engine, const char *arch, const char *precision, bool batched) {
     const eco_anchor_table *table = eco_anchors_builtin();
     size_t n = 0;
     for (size_t i = 0; i < table->n; i++) {
         const eco_anchor *row = &table->rows[i];
-        n += strcmp(row->engine, data_engine) == 0 && strcmp(row->arch, arch) == 0 &&
+        n += strcmp(row->engine, engine) == 0 && strcmp(row->arch, arch) == 0 &&
              strcmp(row->precision, precision) == 0 && is_batched(row) == batched;
     }
     return n;
+}
+
+/* Adds `name` if it is not there yet; no more than `max`. */
+static void add_name(const char **names, size_t *n, size_t max, const char *name) {
+    for (size_t i = 0; i < *n; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return;
+        }
+    }
+    if (*n < max) {
+        names[(*n)++] = name;
+    }
+}
+
+static void join_names(const char *const *names, size_t n, char *out, size_t capacity) {
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        const size_t length = strlen(out);
+        (void)snprintf(out + length, capacity - length, "%s%s", i > 0 ? ", " : "", names[i]);
+    }
+}
+
+static size_t engines_of(const char *names[ENGINES_MAX]) {
+    const eco_anchor_table *table = eco_anchors_builtin();
+    size_t n = 0;
+    for (size_t i = 0; i < table->n; i++) {
+        add_name(names, &n, ENGINES_MAX, table->rows[i].engine);
+    }
+    return n;
+}
+
+const char *ecoi_engine_find(const char *name) {
+    const char *names[ENGINES_MAX];
+    const size_t n = engines_of(names);
+    for (size_t i = 0; i < n; i++) {
+        if (ecoi_str_equal_nocase(names[i], name)) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
+eco_status ecoi_refuse_engine(const char *name, eco_error *err) {
+    const char *names[ENGINES_MAX];
+    char known[160];
+    const size_t n = engines_of(names);
+    const char *nearest = eco_nearest_name(name, names, n);
+    if (nearest != NULL) {
+        return eco_error_set(err, ECO_E_USAGE, 0, "engine: unknown '%.60s', did you mean '%s'?",
+                             name, nearest);
+    }
+    join_names(names, n, known, sizeof known);
+    return eco_error_set(err, ECO_E_USAGE, 0, "engine: unknown '%.60s'; the table has %s", name,
+                         known);
+}
+
+eco_status ecoi_refuse_unmeasured(const char *engine, const char *precision, eco_error *err) {
+    const eco_anchor_table *table = eco_anchors_builtin();
+    const char *names[PRECISIONS_MAX];
+    const char *cards[PRECISIONS_MAX];
+    char have[160];
+    char on[160];
+    size_t n = 0;
+    size_t n_cards = 0;
+    for (size_t i = 0; i < table->n; i++) {
+        if (strcmp(table->rows[i].engine, engine) == 0) {
+            add_name(names, &n, PRECISIONS_MAX, table->rows[i].precision);
+            add_name(cards, &n_cards, PRECISIONS_MAX, table->rows[i].gpu);
+        }
+    }
+    join_names(names, n, have, sizeof have);
+    join_names(cards, n_cards, on, sizeof on);
+    return eco_error_set(err, ECO_E_NOT_FOUND, 0,
+                         "precision: '%s' was not measured under engine %s; measured there: %s, on "
+                         "%s",
+                         precision, engine, have, on);
 }
 
 eco_status ecoi_refuse_precision(const char *arch, const char *precision, eco_error *err) {
@@ -169,11 +283,11 @@ eco_status ecoi_refuse_precision(const char *arch, const char *precision, eco_er
             n++;
         }
     }
-    if (engine != NULL && strcmp(engine, data_engine) != 0) {
+    if (engine != NULL && strcmp(engine, curves_engine) != 0) {
         return eco_error_set(err, ECO_E_NOT_FOUND, 0,
                              "precision: '%s' was measured on %s cards under engine %s only (%zu "
-                             "row%s of the table); answers here are of engine %s",
-                             precision, arch, engine, n, n == 1 ? "" : "s", data_engine);
+                             "row%s of the table); ask with --engine %s",
+                             precision, arch, engine, n, n == 1 ? "" : "s", engine);
     }
     return eco_error_set(err, ECO_E_NOT_FOUND, 0, "precision: '%s' was not measured on %s cards",
                          precision, arch);

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the tidy table holds of just one case: a card (or a class), a size, a precision, batch 1, engine transformers. The
- * answer is the mean over its sessions in logarithms of the energy ratio; the interval is for one more session of that case.
+ * What the tidy table holds of just one case: a card (or a class), a size, a precision, an engine, batch 1. The answer is
+ * the mean over its sessions in logarithms of the energy ratio; the interval is for one more session of that case. Engines
+ * are never pooled.
  */
 #ifndef ECOI_CELL_H
 #define ECOI_CELL_H
 
 #include "ecocompute/anchors.h"
 
+/* Whose rows the published curves are of. */
+#define ECOI_CURVES_ENGINE "transformers"
+
 typedef struct ecoi_cell_query {
     const char *arch, *card, *precision; /* card "": any of the class */
+    const char *engine;                  /* as the table names it */
     const char *stack;                   /* "" = any; else only rows of this bitsandbytes */
     double params_b;
 } ecoi_cell_query;
@@ -20,8 +25,9 @@ typedef struct ecoi_cell {
     size_t n_unnamed; /* sessions of which the source names none */
     bool single_trials;
     double delta_pct, lo_pct, hi_pct;
-    double spread_pct; /* largest minus smallest change of the rows, in points */
-    eco_basis basis;   /* the weakest of the rows' */
+    eco_reading fp16_j1k; /* mean of the rows' FP16 energies; absent where none gives energies */
+    double spread_pct;    /* largest minus smallest change of the rows, in points */
+    eco_basis basis;      /* the weakest of the rows' */
 } ecoi_cell;
 
 /* Is this row of the case? */
@@ -29,15 +35,27 @@ bool ecoi_cell_has(const ecoi_cell_query *query, const eco_anchor *row);
 /* False: no row is. */
 bool ecoi_cell_find(const eco_anchor_table *table, const ecoi_cell_query *query, ecoi_cell *out);
 
-/* Standard deviation of ln(quantized / FP16) between sessions of one case, pooled over the cases of the tidy table that
- * have several; for a precision of which there are none, the largest. tests/unit/test_model_cell.c computes it again.
- * `same_stack`: between sessions of one named stack. These are few and mostly of one host, so it is not below the 0.05 that
- * the energy model gives a row (docs/energy-model.md). */
-double ecoi_session_sd(const char *precision, bool same_stack);
+/* Smallest and largest size that such rows have, whatever the query's; false: there is no row. */
+bool ecoi_cell_sizes(const eco_anchor_table *table, const ecoi_cell_query *query, double *min_b,
+                     double *max_b);
 
-/* Rows of this class and precision under engine transformers with batch 1, or above it. */
-size_t ecoi_count_rows(const char *arch, const char *precision, bool batched);
+/* Standard deviation of ln(quantized / FP16) between sessions of one case, pooled over the cases of the tidy table that
+ * have several; for a precision or an engine of which there are none, the largest. tests/unit/test_model_cell.c computes it
+ * again. `same_stack`: between sessions of one named stack. These are few and mostly of one host, so it is not below the
+ * 0.05 that the energy model gives a row (docs/energy-model.md). Engine native has 0.05 too: its two sittings, on two cards
+ * and two versions of its kernels, are apart by half of that (data/h200, tests/unit/test_model_engine.c). */
+double ecoi_session_sd(const char *engine, const char *precision, bool same_stack);
+
+/* Rows of this class, precision and engine with batch 1, or above it. */
+size_t ecoi_count_rows(const char *engine, const char *arch, const char *precision, bool batched);
+
+/* The engine as the tidy table names it, in any case; NULL: no row is of it. */
+const char *ecoi_engine_find(const char *name);
+/* ECO_E_USAGE with the nearest name, or all there are. */
+eco_status ecoi_refuse_engine(const char *name, eco_error *err);
 /* ECO_E_NOT_FOUND in words that say which engines measured this class and precision, if any did. */
 eco_status ecoi_refuse_precision(const char *arch, const char *precision, eco_error *err);
+/* ECO_E_NOT_FOUND in words that say what that engine measured instead. */
+eco_status ecoi_refuse_unmeasured(const char *engine, const char *precision, eco_error *err);
 
 #endif

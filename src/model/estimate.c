@@ -73,12 +73,21 @@ static bool knows_table(const eco_curve_set *set, const eco_estimate *e) {
     return e->rules == ECO_RULES_CURRENT && set == eco_curves_published();
 }
 
+const char *ecoi_estimate_engine(const eco_estimate *e) {
+    return e->engine[0] != '\0' ? e->engine : ECOI_CURVES_ENGINE;
+}
+
+bool ecoi_other_engine(const eco_estimate *e) {
+    return strcmp(ecoi_estimate_engine(e), ECOI_CURVES_ENGINE) != 0;
+}
+
 static eco_status find_curve(const eco_curve_set *set, eco_estimate *e, eco_error *err) {
     e->curve = ecoi_estimate_curve(set, e->arch, e->precision, &e->borrowed);
     if (e->curve != NULL) {
         return ECO_OK;
     }
-    if (knows_table(set, e) && ecoi_count_rows(e->arch, e->precision, false) > 0) {
+    if (knows_table(set, e) &&
+        ecoi_count_rows(ECOI_CURVES_ENGINE, e->arch, e->precision, false) > 0) {
         e->curve = &no_curve;
         e->borrowed = false;
         return ECO_OK;
@@ -128,13 +137,18 @@ bool ecoi_estimate_exact(const eco_estimate *e, const eco_curve_anchor *anchor) 
     return asked != NULL && asked == eco_card_find(anchor->gpu);
 }
 
-/* All sessions of this card, size and precision that the stack does not exclude. False: there is none. */
+ecoi_cell_query ecoi_estimate_case(const eco_estimate *e) {
+    return (ecoi_cell_query){.arch = e->arch,
+                             .card = e->card,
+                             .precision = e->precision,
+                             .engine = ecoi_estimate_engine(e),
+                             .stack = e->stack,
+                             .params_b = e->params_b};
+}
+
+/* All sessions of this card, size, precision and engine that the stack does not exclude. False: there is none. */
 static bool use_cell(eco_estimate *e) {
-    const ecoi_cell_query q = {.arch = e->arch,
-                               .card = e->card,
-                               .precision = e->precision,
-                               .stack = e->stack,
-                               .params_b = e->params_b};
+    const ecoi_cell_query q = ecoi_estimate_case(e);
     ecoi_cell cell;
     if (!ecoi_cell_find(eco_anchors_builtin(), &q, &cell)) {
         return false;
@@ -224,7 +238,8 @@ static double sigma_floor(const eco_estimate *e) {
         floor_pct = fmax(floor_pct, e->curve->loo_mae_pct.value);
     }
     if (e->rules == ECO_RULES_CURRENT && e->n_exact == 0) { /* a curve is of few sessions */
-        floor_pct = hypot(floor_pct, (100 + e->delta_pct) * ecoi_session_sd(e->precision, false));
+        floor_pct = hypot(floor_pct, (100 + e->delta_pct) *
+                                         ecoi_session_sd(ECOI_CURVES_ENGINE, e->precision, false));
     }
     return floor_pct;
 }
@@ -276,7 +291,7 @@ static eco_confidence confidence_of(const eco_estimate *e, const distance *far) 
     } else if (far->size < 0.5 && width < 25) {
         confidence = ECO_CONFIDENCE_MEDIUM;
     }
-    if (e->modelled && confidence == ECO_CONFIDENCE_HIGH) {
+    if ((e->modelled || ecoi_other_engine(e)) && confidence == ECO_CONFIDENCE_HIGH) {
         confidence = ECO_CONFIDENCE_MEDIUM;
     }
     return far->far_workload ? ECO_CONFIDENCE_LOW : confidence;
@@ -293,6 +308,7 @@ static eco_energy_query energy_query(const eco_estimate *e, const char *model) {
                               .gpu = e->card[0] != '\0' ? e->card : NULL,
                               .arch = e->arch,
                               .precision = e->precision,
+                              .engine = ecoi_estimate_engine(e),
                               .stack = e->stack[0] != '\0' ? e->stack : NULL,
                               .batch = 1};
 }
@@ -341,13 +357,16 @@ static void move_current(eco_estimate *e, const char *model, distance *far) {
 /* Current: where the curve would have to reach beyond its data (another class, a card unlike the measured, sizes outside)
  * or the stack is named, which no curve knows, the energy model answers, for batch and context as well. Held out by size it
  * misses the published anchors outside the sizes that are left by less than the curve does, and those inside by no less
- * (tests/unit/test_model_choice.c); held out by session, with the stack named, by a third (docs/energy-model.md). False: it
- * refuses. */
+ * (tests/unit/test_model_choice.c); held out by session, with the stack named, by a third (docs/energy-model.md). Another
+ * engine than the curves' has no curve at all. */
+static bool is_for_model(const eco_estimate *e) {
+    return e->rules == ECO_RULES_CURRENT &&
+           (ecoi_other_engine(e) || e->stack[0] != '\0' || e->borrowed || !size_inside(e) ||
+            !ecoi_card_like_measured(e->curve, e->card));
+}
+
+/* False: it refuses. */
 static bool answer_by_model(const char *model, eco_estimate *e) {
-    if (e->rules != ECO_RULES_CURRENT || !(e->stack[0] != '\0' || e->borrowed || !size_inside(e) ||
-                                           !ecoi_card_like_measured(e->curve, e->card))) {
-        return false;
-    }
     const eco_energy_params *params = eco_energy_model_frozen();
     eco_energy_query q = energy_query(e, model);
     eco_energy_estimate near;
@@ -368,7 +387,7 @@ static bool answer_by_model(const char *model, eco_estimate *e) {
     e->lo_pct = there.lo_pct;
     e->hi_pct = there.hi_pct;
     e->sigma_pct = (there.hi_pct - there.lo_pct) / (2 * Z95);
-    e->basis = eco_basis_weaker(there.basis, curve_basis(e));
+    e->basis = ecoi_other_engine(e) ? there.basis : eco_basis_weaker(there.basis, curve_basis(e));
     e->fp16_moved = there.fp16_energy_j_per_token / near.fp16_energy_j_per_token;
     e->stack_unseen = (there.domain & ECO_ENERGY_STACK_UNSEEN) != 0;
     return true;
@@ -407,8 +426,11 @@ static bool crossover_is_of(const eco_estimate *e) {
 
 static void answer(const eco_curve_set *set, const char *model, eco_estimate *e) {
     distance far = {.size = size_distance(e)};
-    const bool anchored = (e->stack[0] == '\0' || knows_table(set, e)) && use_anchors(set, e);
-    if (anchored || !answer_by_model(model, e)) {
+    const bool moved_away =
+        ecoi_other_engine(e) && moved_workload(e); /* the model knows its batches */
+    const bool anchored =
+        !moved_away && (e->stack[0] == '\0' || knows_table(set, e)) && use_anchors(set, e);
+    if (anchored || !is_for_model(e) || !answer_by_model(model, e)) {
         answer_by_curve(set, model, e, &far);
     }
     far.far_workload = far.far_workload || (e->rules == ECO_RULES_CURRENT && e->modelled);
@@ -433,11 +455,37 @@ static void weigh(const char *model, eco_estimate *e) {
     }
 }
 
+/* FP16 energy at batch 1 under another engine: its own rows', else the energy model's. */
+static eco_fp16_energy engine_baseline(const char *model, const eco_estimate *e) {
+    const ecoi_cell_query cell_query = ecoi_estimate_case(e);
+    eco_energy_query q = energy_query(e, model);
+    eco_energy_estimate near;
+    ecoi_cell cell;
+    if (e->source == ECO_ESTIMATE_ANCHORS &&
+        ecoi_cell_find(eco_anchors_builtin(), &cell_query, &cell) &&
+        eco_reading_present(cell.fp16_j1k)) {
+        return (eco_fp16_energy){cell.fp16_j1k.value, cell.basis};
+    }
+    q.context = ecoi_energy_context(0);
+    if (eco_energy_model_predict(eco_energy_model_frozen(), &q, &near, NULL) != ECO_OK) {
+        return (eco_fp16_energy){0, ECO_BASIS_UNAVAILABLE};
+    }
+    return (eco_fp16_energy){near.fp16_energy_j_per_token * 1000,
+                             eco_basis_weaker(near.basis, ECO_BASIS_ESTIMATED)};
+}
+
+static eco_fp16_energy baseline(const eco_curve_set *set, const char *model,
+                                const eco_estimate *e) {
+    if (ecoi_other_engine(e)) {
+        return engine_baseline(model, e);
+    }
+    return e->rules == ECO_RULES_PUBLISHED_1_1
+               ? eco_fp16_energy_at(set, e->arch, e->params_b)
+               : ecoi_fp16_energy_current(set, e->arch, e->card, model, e->params_b);
+}
+
 static void price(const eco_curve_set *set, const char *model, eco_estimate *e) {
-    const eco_fp16_energy base =
-        e->rules == ECO_RULES_PUBLISHED_1_1
-            ? eco_fp16_energy_at(set, e->arch, e->params_b)
-            : ecoi_fp16_energy_current(set, e->arch, e->card, model, e->params_b);
+    const eco_fp16_energy base = baseline(set, model, e);
     e->fp16_basis = base.basis;
     e->fp16_mj = eco_reading_absent(ECO_ABSENT_UNSUPPORTED);
     e->quant_mj = e->fp16_mj;
@@ -457,10 +505,19 @@ static void price(const eco_curve_set *set, const char *model, eco_estimate *e) 
 /* Stacks differ by their bitsandbytes, so a text without one tells nothing. */
 static eco_status take_stack(const eco_estimate_query *q, eco_estimate *e, eco_error *err) {
     char version[ECOI_ENERGY_KEY_MAX];
-    if (q->rules != ECO_RULES_CURRENT || q->stack == NULL || q->stack[0] == '\0') {
+    if (q->stack == NULL || q->stack[0] == '\0') {
         return ECO_OK;
     }
-    ecoi_energy_stack_of("transformers", q->stack, version);
+    if (q->rules != ECO_RULES_CURRENT) {
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "stack: the rules published-1.1 know no stacks; leave it out");
+    }
+    if (ecoi_other_engine(e)) {
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "stack: engine %s has no bitsandbytes; leave stack or engine out",
+                             e->engine);
+    }
+    ecoi_energy_stack_of(ECOI_CURVES_ENGINE, q->stack, version);
     if (version[0] == '\0') {
         return eco_error_set(err, ECO_E_USAGE, 0,
                              "stack: no version of bitsandbytes in '%.60s'; expected such as "
@@ -468,6 +525,28 @@ static eco_status take_stack(const eco_estimate_query *q, eco_estimate *e, eco_e
                              q->stack);
     }
     (void)ecoi_str_copy(e->stack, sizeof e->stack, q->stack);
+    return ECO_OK;
+}
+
+static eco_status take_engine(const eco_estimate_query *q, eco_estimate *e, eco_error *err) {
+    if (q->engine == NULL || q->engine[0] == '\0') {
+        return ECO_OK;
+    }
+    if (q->rules != ECO_RULES_CURRENT) {
+        return eco_error_set(err, ECO_E_USAGE, 0,
+                             "engine: the rules published-1.1 know no engines; leave it out");
+    }
+    const char *name = ecoi_engine_find(q->engine);
+    if (name == NULL) {
+        return ecoi_refuse_engine(q->engine, err);
+    }
+    (void)ecoi_str_copy(e->engine, sizeof e->engine, name);
+    if (q->curves != NULL && q->curves != eco_curves_published() && ecoi_other_engine(e)) {
+        return eco_error_set(
+            err, ECO_E_USAGE, 0,
+            "engine: curves of your own do not say whose they are; leave engine or "
+            "curves out");
+    }
     return ECO_OK;
 }
 
@@ -502,14 +581,37 @@ static eco_status take_query(const eco_estimate_query *q, const eco_curve_set *s
     if (q->rules == ECO_RULES_CURRENT) {
         ECO_TRY(ecoi_estimate_check_format(e->precision, err));
     }
+    ECO_TRY(take_engine(q, e, err));
     return take_stack(q, e, err);
+}
+
+/* Another engine has no curve: it must have rows of just the question, or the energy model must know it and reach the
+ * question. */
+static eco_status find_engine(const char *model, eco_estimate *e, eco_error *err) {
+    const ecoi_cell_query cell_query = ecoi_estimate_case(e);
+    eco_energy_query q = energy_query(e, model);
+    eco_energy_estimate there;
+    ecoi_cell cell;
+    eco_error why = {0};
+    e->curve = &no_curve;
+    q.batch = e->batch;
+    q.context = ecoi_energy_context(e->context);
+    const eco_status status = eco_energy_model_predict(eco_energy_model_frozen(), &q, &there, &why);
+    if (status == ECO_OK ||
+        (!moved_workload(e) && ecoi_cell_find(eco_anchors_builtin(), &cell_query, &cell))) {
+        return ECO_OK;
+    }
+    return status == ECO_E_UNSUPPORTED
+               ? ecoi_refuse_unmeasured(e->engine, e->precision, err)
+               : eco_error_set(err, ECO_E_RANGE, 0, "engine %s: %s", e->engine, why.message);
 }
 
 eco_status ecoi_estimate_numbers(const eco_estimate_query *query, eco_estimate *out,
                                  eco_error *err) {
     const eco_curve_set *set = query->curves != NULL ? query->curves : eco_curves_published();
     ECO_TRY(take_query(query, set, out, err));
-    ECO_TRY(find_curve(set, out, err));
+    ECO_TRY(ecoi_other_engine(out) ? find_engine(query->model, out, err)
+                                   : find_curve(set, out, err));
     answer(set, query->model, out);
     if (out->curve == &no_curve && out->source == ECO_ESTIMATE_CURVE) {
         return eco_error_set(err, ECO_E_RANGE, 0,
@@ -522,6 +624,27 @@ eco_status ecoi_estimate_numbers(const eco_estimate_query *query, eco_estimate *
                     ? eco_gate_published(out->arch, out->params_b)
                     : eco_gate_current(out->crossover_b, out->params_b, out->recommendation);
     return ECO_OK;
+}
+
+bool ecoi_estimate_sizes(const eco_estimate_query *query, double *min_b, double *max_b) {
+    const eco_curve_set *set = query->curves != NULL ? query->curves : eco_curves_published();
+    eco_estimate_query any = *query;
+    eco_estimate e;
+    bool borrowed = false;
+    any.params_b = 1; /* for the checks only */
+    if (take_query(&any, set, &e, NULL) != ECO_OK) {
+        return false;
+    }
+    if (knows_table(set, &e)) {
+        const ecoi_cell_query q = ecoi_estimate_case(&e);
+        return ecoi_cell_sizes(eco_anchors_builtin(), &q, min_b, max_b);
+    }
+    const eco_curve *curve = ecoi_estimate_curve(set, e.arch, e.precision, &borrowed);
+    if (curve != NULL && !borrowed) {
+        *min_b = curve->n_min_b;
+        *max_b = curve->n_max_b;
+    }
+    return curve != NULL && !borrowed;
 }
 
 eco_status eco_estimate_make(const eco_estimate_query *query, eco_estimate *out, eco_error *err) {

@@ -19,6 +19,9 @@ static void put_input(ecoi_maker *m, ecoi_json *root, const eco_estimate *e) {
         ecoi_put_text(m, input, "card", e->card);
     }
     ecoi_put_text(m, input, "precision", e->precision);
+    if (e->engine[0] != '\0') {
+        ecoi_put_text(m, input, "engine", e->engine);
+    }
     if (e->stack[0] != '\0') {
         ecoi_put_text(m, input, "stack", e->stack);
     }
@@ -79,8 +82,8 @@ eco_status eco_estimate_json(const eco_estimate *e, eco_text *out, eco_error *er
     ecoi_put_text(&m, root, "verdict", e->verdict.data);
     ecoi_put_reading(&m, root, "crossover_b", e->crossover_b);
     put_anchors(&m, root, e->curve);
-    ecoi_put_text(&m, root, "arch_used",
-                  e->source == ECO_ESTIMATE_ENERGY_MODEL ? e->arch : e->curve->arch);
+    const bool by_curve = e->source != ECO_ESTIMATE_ENERGY_MODEL && e->curve->arch[0] != '\0';
+    ecoi_put_text(&m, root, "arch_used", by_curve ? e->curve->arch : e->arch);
     ecoi_put_bool(&m, root, "modelled", e->modelled);
     ecoi_put_rounded(&m, root, "weight_gb", e->weight_gb, 2);
     ecoi_put_rounded(&m, root, "weight_gb_fp16", e->weight_gb_fp16, 2);

@@ -10,6 +10,7 @@
 #include "model/published_round.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *eco_confidence_name(eco_confidence confidence) {
     switch (confidence) {
@@ -47,7 +48,9 @@ static void write_verdict(eco_estimate *e) {
     eco_text *out = &e->verdict;
     ecoi_text_addf(out, "%s changes energy per token by ", e->precision);
     add_points(out, e->delta_pct);
-    ecoi_text_addf(out, "%% against FP16 on %s: ", e->card[0] != '\0' ? e->card : e->arch);
+    ecoi_text_addf(out, "%% against FP16 on %s", e->card[0] != '\0' ? e->card : e->arch);
+    ecoi_text_addf(out, "%s%s: ", ecoi_other_engine(e) ? " under engine " : "",
+                   ecoi_other_engine(e) ? e->engine : "");
     switch (e->recommendation) {
     case ECO_RECOMMEND_QUANTIZE:
         ecoi_text_add_z(out, "quantize, it saves energy.");
@@ -108,11 +111,7 @@ static void note_spread(eco_estimate *e) {
 static void note_sessions(eco_estimate *e) {
     enum { LISTED = 8 };
     const eco_anchor_table *table = eco_anchors_builtin();
-    const ecoi_cell_query q = {.arch = e->arch,
-                               .card = e->card,
-                               .precision = e->precision,
-                               .stack = e->stack,
-                               .params_b = e->params_b};
+    const ecoi_cell_query q = ecoi_estimate_case(e);
     ecoi_text_addf(&e->notes, "Measured in %zu session%s", e->n_sessions,
                    e->n_sessions == 1 ? "" : "s");
     if (e->n_stacks > 0) {
@@ -152,8 +151,9 @@ static void note_modelled(eco_estimate *e) {
     ecoi_text_add_number(&e->notes, e->batch);
     ecoi_text_add_z(&e->notes, " and context ");
     ecoi_text_add_number(&e->notes, e->context);
-    const size_t n =
-        e->rules == ECO_RULES_CURRENT ? ecoi_count_rows(e->arch, e->precision, true) : 0;
+    const size_t n = e->rules == ECO_RULES_CURRENT
+                         ? ecoi_count_rows(ecoi_estimate_engine(e), e->arch, e->precision, true)
+                         : 0;
     if (n == 0) {
         ecoi_text_add_z(&e->notes, " are modelled: all measurements are at batch 1.\n");
     } else {
@@ -188,7 +188,7 @@ static void note_model(eco_estimate *e) {
     if (e->source == ECO_ESTIMATE_ENERGY_MODEL) {
         ecoi_text_add_z(&e->notes, "The energy model answers, fitted to every measured card: bytes "
                                    "read, launches and data-sheet figures.\n");
-        if (e->stack_unseen) {
+        if (e->stack_unseen && !ecoi_other_engine(e)) {
             ecoi_text_addf(&e->notes, "%s: the interval holds the spread between stacks.\n",
                            e->stack[0] != '\0' ? "That software stack was not measured"
                                                : "No software stack was named");
@@ -196,7 +196,91 @@ static void note_model(eco_estimate *e) {
     }
 }
 
+/* What was measured of an engine and precision. Texts are of the first such row; the windows of an engine are all alike. */
+typedef struct engine_rows {
+    size_t n, n_sessions, n_here; /* n_here: of the card or class asked */
+    double min_b, max_b;
+    const eco_anchor *first;
+} engine_rows;
+
+static bool is_of(const eco_estimate *e, const eco_anchor *row) {
+    return strcmp(row->engine, e->engine) == 0 && strcmp(row->precision, e->precision) == 0;
+}
+
+static engine_rows rows_of_engine(const eco_estimate *e) {
+    const eco_anchor_table *table = eco_anchors_builtin();
+    engine_rows out = {.min_b = (double)INFINITY};
+    for (size_t i = 0; i < table->n; i++) {
+        const eco_anchor *row = &table->rows[i];
+        bool told = false;
+        if (!is_of(e, row)) {
+            continue;
+        }
+        for (size_t j = 0; j < i && !told; j++) {
+            told = is_of(e, &table->rows[j]) && strcmp(table->rows[j].session, row->session) == 0;
+        }
+        out.first = out.n == 0 ? row : out.first;
+        out.n++;
+        out.n_sessions += !told;
+        out.n_here += strcmp(row->arch, e->arch) == 0 &&
+                      (e->card[0] == '\0' || eco_card_find(row->gpu) == eco_card_find(e->card));
+        out.min_b = fmin(out.min_b, row->params_b);
+        out.max_b = fmax(out.max_b, row->params_b);
+    }
+    return out;
+}
+
+static void add_cards(eco_estimate *e) {
+    const eco_anchor_table *table = eco_anchors_builtin();
+    const char *between = "";
+    for (size_t i = 0; i < table->n; i++) {
+        bool told = !is_of(e, &table->rows[i]);
+        for (size_t j = 0; j < i && !told; j++) {
+            told = is_of(e, &table->rows[j]) && strcmp(table->rows[j].gpu, table->rows[i].gpu) == 0;
+        }
+        if (!told) {
+            ecoi_text_addf(&e->notes, "%s%s", between, table->rows[i].gpu);
+            between = ", ";
+        }
+    }
+}
+
+/* Another engine than the curves': how little there is of it, and what these rows are. */
+static void note_engine(eco_estimate *e) {
+    const engine_rows rows = rows_of_engine(e);
+    if (rows.n == 0) {
+        return; /* the energy model answers for nothing that has no row */
+    }
+    ecoi_text_addf(&e->notes, "Engine %s only: %s was measured on ", e->engine, e->precision);
+    add_cards(e);
+    ecoi_text_add_z(&e->notes, " at ");
+    ecoi_text_add_number(&e->notes, rows.min_b);
+    if (rows.max_b > rows.min_b) {
+        ecoi_text_add_z(&e->notes, " to ");
+        ecoi_text_add_number(&e->notes, rows.max_b);
+    }
+    ecoi_text_addf(&e->notes, " B, %zu row%s of %zu session%s, window %s", rows.n,
+                   rows.n == 1 ? "" : "s", rows.n_sessions, rows.n_sessions == 1 ? "" : "s",
+                   rows.first->window);
+    if (strstr(rows.first->note, "synthetic weights") != NULL) {
+        ecoi_text_add_z(&e->notes, ", synthetic weights");
+    }
+    if (rows.first->stack[0] != '\0') {
+        ecoi_text_addf(&e->notes, " (%s)", rows.first->stack);
+    }
+    if (rows.n_here == 0) {
+        ecoi_text_addf(&e->notes, "; not on %s", e->card[0] != '\0' ? e->card : e->arch);
+    }
+    ecoi_text_add_z(&e->notes,
+                    ". Another version of it can differ by more than the interval says.\n");
+}
+
 static void note_source(eco_estimate *e) {
+    if (ecoi_other_engine(e)) {
+        note_engine(e);
+        note_model(e);
+        return;
+    }
     const bool outside = e->params_b < e->curve->n_min_b || e->params_b > e->curve->n_max_b;
     if (e->borrowed && e->source == ECO_ESTIMATE_CURVE) {
         ecoi_text_addf(&e->notes,

@@ -6,6 +6,7 @@
 #define ECOI_ESTIMATOR_H
 
 #include "ecocompute/estimate.h"
+#include "model/cell.h"
 
 /* Two sizes closer than this are one (published). */
 #define ECOI_SIZE_SAME_B 1e-6
@@ -44,6 +45,12 @@ const eco_curve *ecoi_estimate_curve(const eco_curve_set *set, const char *arch,
 bool ecoi_card_measured(const eco_curve *curve, const char *card);
 /* The same, or an anchor is of its twin. */
 bool ecoi_card_like_measured(const eco_curve *curve, const char *card);
+/* The engine asked for, as the table names it. */
+const char *ecoi_estimate_engine(const eco_estimate *e);
+/* It is not the one that the curves are of. */
+bool ecoi_other_engine(const eco_estimate *e);
+/* Of the rows that are measurements of just what was asked. Points into *e. */
+ecoi_cell_query ecoi_estimate_case(const eco_estimate *e);
 /* Does this anchor of the answer's curve carry the answer? */
 bool ecoi_estimate_exact(const eco_estimate *e, const eco_curve_anchor *anchor);
 
@@ -58,5 +65,8 @@ eco_fp16_energy ecoi_fp16_energy_current(const eco_curve_set *curves, const char
 ECO_NODISCARD eco_status ecoi_estimate_numbers(const eco_estimate_query *query, eco_estimate *out,
                                                eco_error *err);
 void ecoi_estimate_write_texts(eco_estimate *e);
+/* Smallest and largest size that was measured of the question's class or card, precision, engine and stack, whatever its own
+ * size; under published rules or with curves of the user's, those of the curve that answers. False: none was. */
+bool ecoi_estimate_sizes(const eco_estimate_query *query, double *min_b, double *max_b);
 
 #endif

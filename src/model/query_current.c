@@ -339,6 +339,18 @@ static void read_stack(ecoi_words *w, eco_query *q) {
     }
 }
 
+static void read_engine(ecoi_words *w, eco_query *q) {
+    static const char *const engines[] = {"llama.cpp", "native", "transformers"};
+    for (size_t at = 0; at < w->length && q->engine == NULL; at++) {
+        for (size_t i = 0; i < sizeof engines / sizeof engines[0] && q->engine == NULL; i++) {
+            if (ecoi_words_whole(w, at, engines[i])) {
+                q->engine = engines[i];
+                use(w, at, at + strlen(engines[i]));
+            }
+        }
+    }
+}
+
 /* Does the word [first, end) hold something that would change the answer and was not read? A number, a second class or card,
  * a format that nobody measured; a memory size ("24gb") only describes a card. */
 static bool matters(const ecoi_words *w, size_t first, size_t end) {
@@ -409,6 +421,7 @@ static void read_size(ecoi_words *w, eco_query *q) {
 eco_query ecoi_query_current(ecoi_words *w) {
     eco_query q = {0};
     read_stack(w, &q);
+    read_engine(w, &q);
     read_context(w, &q);
     read_batch(w, &q);
     read_precision(w, &q);

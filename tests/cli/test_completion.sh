@@ -60,11 +60,13 @@ done
 known validate --profile --help
 known check --rules --help
 known optimize --precisions --help
+known estimate --engine --params-b 7 --arch H200 --precision NF4
 
 same model "$(completed measure --model = Tiny)" TinyLlama-1.1B
 same 'model, blank' "$(completed measure --model Tiny)" TinyLlama-1.1B
 same 'precision ends at =' "$(completed measure --thermal-mode =)" "$(printf 'cold\nsteady')"
 same 'an option that waits' "$(completed measure --thermal-m)" --thermal-mode=
 same 'an option that does not' "$(completed measure --qui | sort)" "$(printf -- '--quick\n--quiet')"
+same 'engines of an estimate' "$(completed estimate --engine = ll)" llama.cpp
 same 'files are left to bash' "$(completed validate ener)" ''
 finish

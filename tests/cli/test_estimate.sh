@@ -98,7 +98,33 @@ is_status 2
 is_stderr "ecocompute: stack: no version of bitsandbytes in 'foo'; expected such as 'bitsandbytes 0.45.5'"
 run estimate --rules published-1.1 --stack "bitsandbytes 0.45.5" --params-b 7 --arch ada
 is_status 2
-is_stderr "ecocompute: --stack: the rules published-1.1 know no stacks; leave it out"
+is_stderr "ecocompute: stack: the rules published-1.1 know no stacks; leave it out"
+# Another engine answers from its own rows, else the energy model's; what it did not measure is told.
+run estimate --json --engine native --precision NF4 --params-b 7 --arch H200
+is_status 0
+is_json '.input.engine == "native" and .delta_pct == -47.7 and .basis == "measured" and .source == "anchors"'
+is_json '.energy.fp16_mj_per_token == 2462.6 and .crossover_b == null and .confidence == "medium"'
+run estimate --json "8B on RTX 4090 q4_0 llama.cpp"
+is_status 0
+is_json '.input.engine == "llama.cpp" and .delta_pct == -61.9 and .confidence == "low"'
+run estimate --json --engine native --precision INT8 --params-b 7 --arch "RTX 4090"
+is_status 0
+is_json '.basis == "estimated" and .source == "energy_model" and (.notes[0] | contains("; not on RTX 4090"))'
+run estimate --json --engine transformers --params-b 7 --arch ada
+is_status 0
+is_json '.input.engine == "transformers" and .source == "anchors"'
+run estimate --engine nativ --params-b 7 --arch H200
+is_status 2
+is_stderr "ecocompute: engine: unknown 'nativ', did you mean 'native'?"
+run estimate --engine llama.cpp --params-b 7 --arch ada
+is_status 1
+is_stderr "ecocompute: precision: 'NF4' was not measured under engine llama.cpp; measured there: Q4_0, on RTX 4090"
+run estimate --precision Q4_0 --params-b 7 --arch ada
+is_status 1
+is_stderr "ecocompute: precision: 'Q4_0' was measured on ada cards under engine llama.cpp only (1 row of the table); ask with --engine llama.cpp"
+run estimate --rules published-1.1 --engine native --params-b 7 --arch ada
+is_status 2
+is_stderr "ecocompute: engine: the rules published-1.1 know no engines; leave it out"
 run estimate --params-b 7 --arch "RTX 5060"
 is_status 1
 is_stderr "ecocompute: arch: no data sheet of 'RTX 5060' here, so nothing is said of this card; its class is blackwell: give --arch blackwell"

@@ -35,6 +35,8 @@ static void check_query(eco_rules rules, const char *text, size_t size) {
         .arch = q.card[0] != '\0' ? q.card : q.arch,
         .precision = q.precision != NULL ? q.precision : "NF4",
         .model = q.model,
+        .engine = q.engine,
+        .stack = q.stack[0] != '\0' ? q.stack : NULL,
         .batch = eco_reading_present(q.batch) ? q.batch.value : 1,
         .context = eco_reading_present(q.context) ? q.context.value : ECO_CONTEXT_PUBLISHED};
     eco_estimate e;

@@ -69,7 +69,7 @@ static void explain_and_export(const eco_report *report) {
     eco_study *study = eco_study_new();
     eco_study *back = eco_study_new();
     FUZZ_DEMAND(study != NULL && back != NULL);
-    FUZZ_DEMAND(eco_study_add_report(study, report, "report", &err) == ECO_OK);
+    FUZZ_DEMAND(eco_study_add_report(study, report, "report", true, &err) == ECO_OK);
     eco_study_write_csv(study, &text);
     const eco_status status = eco_study_add_csv(back, text.data, text.length, "csv", &err);
     FUZZ_DEMAND(status == ECO_E_RANGE || (status == ECO_OK && eco_study_size(back) == 1));

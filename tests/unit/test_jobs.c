@@ -5,6 +5,7 @@
 #include "core/alloc.h"
 #include "core/json.h"
 #include "core/str.h"
+#include "ecocompute/anchors.h"
 #include "ecocompute/jobs.h"
 #include "golden_files.h"
 
@@ -50,6 +51,76 @@ static void refusals_name_what_is_wrong(void **state) {
             "share_encode: site: a short text is expected");
     refuses("compare", "{\"reports\": [{\"report\": \"{}\"}]}", ECO_E_RANGE,
             "compare: reports: 2 to 16 are expected");
+}
+
+/* A point is what `estimate` says of that size; what only one size is refused for stands at that size. */
+static void a_curve_is_estimates(void **state) {
+    (void)state;
+    eco_text curve = {0};
+    assert_int_equal(run("estimate_curve",
+                         "{\"sizes\": [3, 7, 20000], \"arch\": \"H200\", \"engine\": \"native\"}",
+                         &curve),
+                     ECO_OK);
+    assert_string_equal(
+        curve.data,
+        "{\n  \"points\": [\n"
+        "    {\n      \"params_b\": 3,\n      \"delta_pct\": -42.2,\n      \"ci\": [\n        "
+        "-47.2,\n        -36.7\n      ],\n      \"basis\": \"interpolated\",\n      \"source\": "
+        "\"energy_model\"\n    },\n"
+        "    {\n      \"params_b\": 7,\n      \"delta_pct\": -47.7,\n      \"ci\": [\n        "
+        "-57,\n        -36.4\n      ],\n      \"basis\": \"measured\",\n      \"source\": "
+        "\"anchors\"\n    },\n"
+        "    {\n      \"params_b\": 20000,\n      \"error\": \"params_b: 20000 is not usable; "
+        "expected billions of parameters, 0.01 to 10000\"\n    }\n"
+        "  ],\n  \"measured_range_b\": [\n    0.5,\n    7\n  ]\n}\n");
+    eco_text_free(&curve);
+    /* The same digits as the job of one size, by both rules. */
+    assert_int_equal(run("estimate_curve",
+                         "{\"sizes\": [5], \"arch\": \"ada\", \"rules\": \"published-1.1\"}",
+                         &curve),
+                     ECO_OK);
+    eco_text one = {0};
+    assert_int_equal(
+        run("estimate", "{\"params_b\": 5, \"arch\": \"ada\", \"rules\": \"published-1.1\"}", &one),
+        ECO_OK);
+    const char *const in_curve = strstr(curve.data, "\"delta_pct\": ");
+    const char *const in_one = strstr(one.data, "\"delta_pct\": ");
+    assert_memory_equal(in_curve, in_one, strcspn(in_one, "\n"));
+    assert_non_null(strstr(curve.data, "\"source\": \"curve\""));
+    eco_text_free(&one);
+    eco_text_free(&curve);
+    assert_int_equal(run("estimate_curve", "{\"sizes\": [], \"arch\": \"RTX 3090\"}", &curve),
+                     ECO_OK);
+    assert_string_equal(curve.data, "{\n  \"points\": [],\n  \"measured_range_b\": null\n}\n");
+    eco_text_free(&curve);
+    refuses("estimate_curve", "{\"sizes\": [7], \"arch\": \"ada\", \"engine\": \"nativ\"}",
+            ECO_E_USAGE, "engine: unknown 'nativ', did you mean 'native'?");
+    refuses("estimate_curve", "{\"sizes\": [\"7\"], \"arch\": \"ada\"}", ECO_E_INVALID,
+            "estimate_curve: sizes: at most 256 numbers are expected");
+}
+
+/* Every row of the table is in just one stack. */
+static void stacks_are_of_the_table(void **state) {
+    (void)state;
+    eco_text answer = {0};
+    size_t n = 0;
+    assert_int_equal(run("stacks", "{}", &answer), ECO_OK);
+    ecoi_json_doc doc = {0};
+    eco_error err = {0};
+    ASSERT_OK(ecoi_json_read(answer.data, answer.length, "stacks", &doc, &err), &err);
+    for (const ecoi_json *row = doc.root->first; row != NULL; row = row->next) {
+        n += (size_t)ecoi_json_member(row, "rows", 4)->number;
+    }
+    assert_int_equal(n, eco_anchors_builtin()->n);
+    ecoi_json_fini(&doc);
+    assert_non_null(strstr(answer.data,
+                           "{\n    \"engine\": \"llama.cpp\",\n    \"stack\": null,\n    "
+                           "\"rows\": 1,\n    \"sessions\": 1,\n    \"cards\": [\n      "
+                           "\"RTX 4090\"\n    ],\n    \"precisions\": [\n      "
+                           "\"Q4_0\"\n    ]\n  }"));
+    assert_non_null(
+        strstr(answer.data, "\"stack\": \"bitsandbytes 0.45.5\",\n    \"rows\": 11,\n"));
+    eco_text_free(&answer);
 }
 
 static void a_request_has_a_largest_size(void **state) {
@@ -197,13 +268,15 @@ static void memory_may_end_anywhere(void **state) {
     if (!ecoi_alloc_checked()) {
         skip();
     }
-    static const char *const lists[] = {"jobs",          "models", "cards",
-                                        "architectures", "curves", "anchors"};
+    static const char *const lists[] = {"jobs",   "models",  "cards", "architectures",
+                                        "curves", "anchors", "stacks"};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         fails_anywhere(lists[i], "{}");
     }
     fails_anywhere("query", "{\"text\": \"7b on a 4090\"}");
     fails_anywhere("estimate", "{\"params_b\": 7, \"arch\": \"RTX 4090\", \"batch\": 8}");
+    fails_anywhere("estimate_curve",
+                   "{\"sizes\": [7, 20000], \"arch\": \"H200\", \"engine\": \"native\"}");
     fails_anywhere("optimize", "{\"params_b\": 7, \"arch\": \"ada\", \"max_vram_gb\": 16}");
     fails_anywhere("fit", "{\"bootstraps\": 0}");
     static const char *const of_report[] = {"validate", "summary", "explain", "check",
@@ -229,6 +302,8 @@ int main(void) {
         cmocka_unit_test(answers_of_a_report),
         cmocka_unit_test(answers_on_links),
         cmocka_unit_test(answers_of_the_estimator),
+        cmocka_unit_test(a_curve_is_estimates),
+        cmocka_unit_test(stacks_are_of_the_table),
         cmocka_unit_test(memory_may_end_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@ static ecoi_cell_query case_of(const eco_anchor *row) {
     return (ecoi_cell_query){.arch = row->arch,
                              .card = row->gpu,
                              .precision = row->precision,
+                             .engine = "transformers",
                              .stack = "",
                              .params_b = row->params_b};
 }
@@ -90,11 +91,12 @@ static double pooled_sd(const char *precision, bool same_stack) {
 
 static void test_session_sd(void **state) {
     (void)state;
-    ASSERT_NEAR(ecoi_session_sd("NF4", false), pooled_sd("NF4", false), 5e-5);
-    ASSERT_NEAR(ecoi_session_sd("INT8", false), pooled_sd("INT8", false), 5e-5);
-    ASSERT_NEAR(ecoi_session_sd("Q4_0", false), ecoi_session_sd("INT8", false), 0.0);
-    assert_true(pooled_sd("NF4", true) <= ecoi_session_sd("NF4", true));
-    assert_true(pooled_sd("INT8", true) <= ecoi_session_sd("INT8", true));
+    ASSERT_NEAR(ecoi_session_sd("transformers", "NF4", false), pooled_sd("NF4", false), 5e-5);
+    ASSERT_NEAR(ecoi_session_sd("transformers", "INT8", false), pooled_sd("INT8", false), 5e-5);
+    ASSERT_NEAR(ecoi_session_sd("transformers", "Q4_0", false),
+                ecoi_session_sd("transformers", "INT8", false), 0.0);
+    assert_true(pooled_sd("NF4", true) <= ecoi_session_sd("transformers", "NF4", true));
+    assert_true(pooled_sd("INT8", true) <= ecoi_session_sd("transformers", "INT8", true));
 }
 
 /* Every row of engine transformers, asked with its card, size, precision and batch, without a stack or with its own. */
@@ -302,7 +304,8 @@ static void refused(const char *arch, const char *precision, const char *words) 
 static void test_refusals(void **state) {
     (void)state;
     static const char *const no_sheet[] = {"GB200", "GB300", "A2", "A16", "RTX 5060"};
-    refused("ada", "Q4_0", "engine llama.cpp only (1 row");
+    refused("ada", "Q4_0",
+            "engine llama.cpp only (1 row of the table); ask with --engine llama.cpp");
     refused("hopper", "FP8", "engine native only");
     refused("turing", "INT8", "not measured on turing");
     for (size_t i = 0; i < sizeof no_sheet / sizeof no_sheet[0]; i++) {

@@ -156,7 +156,8 @@ static void test_band(void **state) {
         q.arch = rows[i].arch;
         q.params_b = rows[i].params_b;
         eco_estimate e = estimate(&q);
-        const double between_pct = ecoi_session_sd("NF4", false) * (100 + e.delta_pct);
+        const double between_pct =
+            ecoi_session_sd("transformers", "NF4", false) * (100 + e.delta_pct);
         ASSERT_NEAR(e.sigma_pct, hypot(rows[i].floor_pct, between_pct), 1e-9);
         ASSERT_NEAR(e.hi_pct - e.delta_pct, 1.96 * e.sigma_pct, 1e-9);
         assert_string_equal(eco_basis_name(e.basis), "interpolated");
@@ -254,9 +255,7 @@ static void test_stack(void **state) {
     eco_estimate_free(&e);
     q.rules = ECO_RULES_PUBLISHED_1_1;
     q.arch = "ada";
-    e = estimate(&q); /* which know no stacks */
-    ASSERT_NEAR(e.delta_pct, 49.54, 1e-9);
-    eco_estimate_free(&e);
+    refused(&q, "stack: ", "know no stacks");
 }
 
 static void check_gate(const eco_estimate *e) {

@@ -99,6 +99,30 @@ static void test_model(void **state) {
     }
 }
 
+static void test_engine(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *engine, *precision; /* NULL: none */
+    } rows[] = {
+        {"Qwen2-7B on H200 native W8A16", "native", "W8A16"},
+        {"8B on RTX 4090 q4_0 llama.cpp", "llama.cpp", "Q4_0"},
+        {"LLAMA.CPP: 8B on ada", "llama.cpp", NULL},
+        {"7B nf4 under transformers on ada", "transformers", "NF4"},
+        {"7B on ada, alternatives", NULL, NULL},
+        {"Llama-3.1-8B on ada", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const eco_query q = eco_query_parse(ECO_RULES_CURRENT, rows[i].text, strlen(rows[i].text));
+        const char *engine = q.engine != NULL ? q.engine : "none";
+        const char *precision = q.precision != NULL ? q.precision : "none";
+        assert_string_equal(engine, rows[i].engine != NULL ? rows[i].engine : "none");
+        assert_string_equal(precision, rows[i].precision != NULL ? rows[i].precision : "none");
+        assert_string_equal(q.unread, "");
+        assert_null(
+            eco_query_parse(ECO_RULES_PUBLISHED_1_1, rows[i].text, strlen(rows[i].text)).engine);
+    }
+}
+
 /* The first word that would change the answer and was not read is named; a model's name, a memory size and talk are not. */
 static void test_unread(void **state) {
     (void)state;
@@ -142,8 +166,8 @@ static void test_hostile(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_published_slips), cmocka_unit_test(test_current),
-        cmocka_unit_test(test_model),           cmocka_unit_test(test_unread),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_model),           cmocka_unit_test(test_engine),
+        cmocka_unit_test(test_unread),          cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests_name("model_query", tests, NULL, NULL);
 }

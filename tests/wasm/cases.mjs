@@ -98,6 +98,35 @@ function* estimateCases(root) {
   }
 }
 
+/** Engines, stacks, and curves over sizes. */
+function* engineCases(root) {
+  const sizes = [0.02, 0.5, 1.1, 3, 7, 13.5, 70, 5000];
+  const curves = text(root, "data/published/curves.json");
+  const asked = [
+    { arch: "ada" },
+    { arch: "ada", rules: "published-1.1" },
+    { arch: "ampere", precision: "INT8", curves },
+    { arch: "RTX 4090", precision: "INT8", stack: "bitsandbytes 0.43.3" },
+    { arch: "RTX 4090", precision: "INT8", engine: "transformers", batch: 8, ctx: 8192 },
+    { arch: "RTX 3090", model: "Qwen2-7B" },
+    ...["NF4", "INT8", "W8A16", "Q4_0", "FP8"].map((precision) => ({ arch: "H200", engine: "native", precision })),
+    { arch: "RTX 4090", engine: "native", precision: "Q4_0", batch: 16 },
+    { arch: "ada", engine: "llama.cpp", precision: "Q4_0" },
+    { arch: "ada", engine: "llama.cpp", precision: "NF4" },
+    { arch: "ada", engine: "vllm" },
+    { arch: "H200", engine: "native", stack: "bitsandbytes 0.45.5" },
+  ];
+  for (const one of asked) {
+    yield { job: "estimate_curve", name: JSON.stringify({ ...one, curves: undefined }), request: { ...one, sizes } };
+    for (const params_b of one.model ? [] : [7, 8]) { // a command takes one of them
+      yield { job: "estimate", name: JSON.stringify({ ...one, params_b, curves: undefined }), request: { ...one, params_b } };
+    }
+  }
+  for (const question of ["7B on H200 native W8A16", "8B on RTX 4090 q4_0 llama.cpp", "7B on ada transformers"]) {
+    yield { job: "query", name: question, request: { text: question } };
+  }
+}
+
 /** Numbers in [0, 1), the same on every machine: Park and Miller's generator, exact in doubles. */
 function* sequence(seed) {
   for (let state = seed; ; ) {
@@ -171,6 +200,9 @@ function* refusedCases() {
     ["estimate", '{"params_b": 7, "arch": "ada", "rules": "published"}'],
     ["estimate", '{"params_b": -7, "arch": "ada"}'],
     ["estimate", '{"params_b": 7, "arch": "ada", "curves": "{}"}'],
+    ["estimate_curve", '{"params_b": 7, "arch": "ada"}'],
+    ["estimate_curve", '{"sizes": [1, "2"], "arch": "ada"}'],
+    ["estimate_curve", '{"sizes": [1], "arch": "gtx"}'],
     ["optimize", '{"params_b": 7, "arch": "ada", "batches": [1, "2"]}'],
     ["optimize", '{"params_b": 7, "arch": "ada", "precisions": ["NF4", "NF4\\u0000"]}'],
     ["query", '{"text": 7}'],
@@ -196,11 +228,12 @@ function* refusedCases() {
 
 export function allCases(root) {
   const cases = [
-    ...["jobs", "models", "cards", "anchors", "architectures", "curves", "fit"].map((job) => ({ job, name: "", request: {} })),
+    ...["jobs", "models", "cards", "anchors", "stacks", "architectures", "curves", "fit"].map((job) => ({ job, name: "", request: {} })),
     ...reportCases(root),
     ...linkCases(root),
     ...fitCases(root),
     ...estimateCases(root),
+    ...engineCases(root),
     ...randomCases(),
     ...refusedCases(),
   ];

@@ -25,6 +25,7 @@ const OPTIONS = {
   rules: "--rules",
   k: "--k",
   engine: "--engine",
+  stack: "--stack",
   rows: "--rows",
   seed: "--seed",
   bootstraps: "--bootstraps",

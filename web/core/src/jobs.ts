@@ -168,9 +168,43 @@ export interface EstimateRequest {
   batch?: number | null;
   ctx?: number | null;
   model?: string | null;
+  /** As `stacks` lists it; transformers if it is not given. The current rules only, as is `stack`. */
+  engine?: string | null;
+  /** "bitsandbytes 0.45.5": of engine transformers. */
+  stack?: string | null;
   rules?: Rules;
   /** The text of a curves.json instead of the published curves. */
   curves?: string;
+}
+
+/** `model` counts at its own size. */
+export interface EstimateCurveRequest extends Omit<EstimateRequest, "params_b"> {
+  /** At most 256, in billions. */
+  sizes: number[];
+}
+
+export type EstimateSource = "anchors" | "curve" | "energy_model";
+
+/** Rounded as an estimate is; or why there is none of this size. */
+export type EstimatePoint =
+  | { params_b: number; delta_pct: number; ci: [number, number]; basis: Basis; source: EstimateSource }
+  | { params_b: number; error: string };
+
+export interface EstimateCurve {
+  points: EstimatePoint[];
+  /** Of the class or card, precision, engine and stack that were asked for; null where nothing was measured. */
+  measured_range_b: [number, number] | null;
+}
+
+/** One engine and what tells its stacks apart, in the order of the table. */
+export interface Stack {
+  engine: string;
+  /** "bitsandbytes 0.45.5"; null where the source names none, and for an engine without it. */
+  stack: string | null;
+  rows: number;
+  sessions: number;
+  cards: string[];
+  precisions: string[];
 }
 
 export interface CurveAnchor {
@@ -182,7 +216,16 @@ export interface CurveAnchor {
 }
 
 export interface Estimate {
-  input: { params_b: number; arch: string; card?: string; precision: string; batch: number; ctx: number };
+  input: {
+    params_b: number;
+    arch: string;
+    card?: string;
+    precision: string;
+    engine?: string;
+    stack?: string;
+    batch: number;
+    ctx: number;
+  };
   delta_pct: number;
   ci: [number, number];
   basis: Basis;
@@ -197,6 +240,7 @@ export interface Estimate {
   weight_gb_fp16: number;
   notes: string[];
   /** The current rules only, as is what follows. */
+  source?: EstimateSource;
   gate?: { zone: "undecided" | "lock_fp16" | "allow_quant"; threshold_b: number | null };
   energy?: {
     fp16_mj_per_token: number | null;
@@ -285,6 +329,7 @@ export interface QueryAnswer {
     batch: number | null;
     ctx: number | null;
     model: string | null;
+    engine?: string;
     stack?: string;
   };
   /** The card that told the class. */
@@ -445,6 +490,8 @@ export interface Jobs {
   curves: { request: Empty; answer: Curves };
   fit: { request: FitRequest; answer: Fit };
   estimate: { request: EstimateRequest; answer: Estimate };
+  estimate_curve: { request: EstimateCurveRequest; answer: EstimateCurve };
+  stacks: { request: Empty; answer: Stack[] };
   optimize: { request: OptimizeRequest; answer: Optimum };
   query: { request: { text: string; rules?: Rules }; answer: QueryAnswer };
   validate: { request: ReportRequest & { profile?: Profile }; answer: ValidateAnswer };

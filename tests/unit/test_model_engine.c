@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Answers of another engine than the published curves': its own rows, else the energy model, never another engine's; and
+ * what its second sitting, which is not in the table, says about the printed intervals.
+ */
+#include "ecocompute/anchors.h"
+#include "ecocompute/curve.h"
+#include "ecocompute/energy_model.h"
+#include "ecocompute/estimate.h"
+#include "golden_files.h"
+#include "model/cell.h"
+
+#include <math.h>
+#include <string.h>
+
+static eco_estimate_query question(const char *engine, const char *place, const char *precision,
+                                   double params_b) {
+    return (eco_estimate_query){.rules = ECO_RULES_CURRENT,
+                                .params_b = params_b,
+                                .arch = place,
+                                .precision = precision,
+                                .engine = engine,
+                                .batch = 1,
+                                .context = ECO_CONTEXT_PUBLISHED};
+}
+
+static eco_estimate estimate(const eco_estimate_query *q) {
+    eco_estimate e;
+    eco_error err = {0};
+    ASSERT_OK(eco_estimate_make(q, &e, &err), &err);
+    return e;
+}
+
+/* Each row of batch 1 answers for its own case, with its own FP16 energy: no other row is in the answer. */
+static void rows_answer_for_themselves(void **state) {
+    (void)state;
+    const eco_anchor_table *t = eco_anchors_builtin();
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        const eco_anchor *row = &t->rows[i];
+        double delta_pct = 0;
+        if (strcmp(row->engine, "transformers") == 0 || row->batch.value > 1) {
+            continue;
+        }
+        const eco_estimate_query q = question(row->engine, row->gpu, row->precision, row->params_b);
+        eco_estimate e = estimate(&q);
+        assert_true(eco_anchor_delta_pct(row, &delta_pct));
+        assert_int_equal(e.basis, ECO_BASIS_MEASURED);
+        assert_int_equal(e.source, ECO_ESTIMATE_ANCHORS);
+        assert_int_equal(e.n_exact, 1);
+        ASSERT_NEAR(e.delta_pct, delta_pct, 1e-9);
+        ASSERT_NEAR(e.fp16_mj.value, row->energy_fp16_j1k.value, 1e-9);
+        ASSERT_NEAR(e.quant_mj.value, row->energy_quant_j1k.value, 1e-6);
+        assert_false(eco_reading_present(e.crossover_b));
+        assert_int_equal(e.curve->n_anchors, 0);
+        assert_true(e.confidence < ECO_CONFIDENCE_HIGH); /* one session */
+        assert_int_equal(strstr(e.notes.data, "synthetic weights") != NULL,
+                         strcmp(row->engine, "native") == 0);
+        eco_estimate_free(&e);
+        n++;
+    }
+    assert_true(n >= 16);
+}
+
+/* Between and beyond its rows: what the energy model says of that engine, and no stronger a basis. */
+static void the_model_answers_elsewhere(void **state) {
+    (void)state;
+    static const struct {
+        const char *engine, *place, *precision;
+        double params_b, batch;
+        eco_basis basis;
+        const char *words;
+    } rows[] = {
+        {"native", "H200", "NF4", 3, 1, ECO_BASIS_INTERPOLATED, "5 rows of 1 session"},
+        {"native", "H200", "Q4_0", 30, 1, ECO_BASIS_EXTRAPOLATED, "at 0.5 to 7 B"},
+        {"native", "H200", "W8A16", 7, 64, ECO_BASIS_INTERPOLATED, "are modelled"},
+        {"native", "H200", "Q4_0", 7, 64, ECO_BASIS_EXTRAPOLATED, "are modelled"},
+        {"native", "RTX 4090", "FP8", 7, 1, ECO_BASIS_ESTIMATED, "; not on RTX 4090."},
+        {"llama.cpp", "RTX 4090", "Q4_0", 3, 1, ECO_BASIS_EXTRAPOLATED, "at 8 B, 1 row"},
+        {"llama.cpp", "blackwell", "Q4_0", 8, 1, ECO_BASIS_ESTIMATED, "; not on blackwell."},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        eco_estimate_query q =
+            question(rows[i].engine, rows[i].place, rows[i].precision, rows[i].params_b);
+        q.batch = rows[i].batch;
+        eco_estimate e = estimate(&q);
+        const eco_energy_query asked = {.params_b = q.params_b,
+                                        .gpu = e.card[0] != '\0' ? e.card : NULL,
+                                        .arch = e.arch,
+                                        .precision = q.precision,
+                                        .engine = q.engine,
+                                        .batch = q.batch};
+        eco_energy_estimate model;
+        eco_error err = {0};
+        ASSERT_OK(eco_energy_model_predict(eco_energy_model_frozen(), &asked, &model, &err), &err);
+        assert_int_equal(e.source, ECO_ESTIMATE_ENERGY_MODEL);
+        ASSERT_NEAR(e.delta_pct, model.delta_pct, 1e-9);
+        ASSERT_NEAR(e.lo_pct, model.lo_pct, 1e-9);
+        ASSERT_NEAR(e.hi_pct, model.hi_pct, 1e-9);
+        ASSERT_NEAR(e.fp16_mj.value, model.fp16_energy_j_per_token * 1000, 1e-9);
+        assert_string_equal(eco_basis_name(e.basis), eco_basis_name(rows[i].basis));
+        assert_true(e.energy_basis <= ECO_BASIS_ESTIMATED);
+        assert_true(e.confidence < ECO_CONFIDENCE_HIGH);
+        assert_false(eco_reading_present(e.crossover_b));
+        assert_null(strstr(e.notes.data, "No curve"));
+        assert_null(strstr(e.notes.data, "software stack"));
+        if (strstr(e.notes.data, rows[i].words) == NULL) {
+            print_error("'%s' does not say '%s'\n", e.notes.data, rows[i].words);
+            fail();
+        }
+        eco_estimate_free(&e);
+    }
+}
+
+/* Naming transformers says in the JSON what was said, and changes no number; not naming it leaves no trace. */
+static void transformers_is_what_none_is(void **state) {
+    (void)state;
+    eco_estimate_query q = question(NULL, "ada", "NF4", 7);
+    eco_estimate plain = estimate(&q);
+    q.engine = "Transformers";
+    eco_estimate named = estimate(&q);
+    eco_text a = {0};
+    eco_text b = {0};
+    eco_error err = {0};
+    ASSERT_OK(eco_estimate_json(&plain, &a, &err), &err);
+    ASSERT_OK(eco_estimate_json(&named, &b, &err), &err);
+    assert_null(strstr(a.data, "\"engine\""));
+    char *const line = strstr(b.data, "    \"engine\": \"transformers\",\n");
+    assert_non_null(line);
+    const size_t n = strlen("    \"engine\": \"transformers\",\n");
+    memmove(line, line + n, strlen(line + n) + 1);
+    assert_string_equal(a.data, b.data);
+    eco_text_free(&a);
+    eco_text_free(&b);
+    eco_estimate_free(&plain);
+    eco_estimate_free(&named);
+}
+
+static void refuses(const eco_estimate_query *q, eco_status status, const char *message) {
+    eco_estimate e;
+    eco_error err = {0};
+    assert_int_equal(eco_estimate_make(q, &e, &err), status);
+    assert_string_equal(err.message, message);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    eco_estimate_query q = question("lama.cpp", "ada", "Q4_0", 8);
+    refuses(&q, ECO_E_USAGE, "engine: unknown 'lama.cpp', did you mean 'llama.cpp'?");
+    q.engine = "vllm";
+    refuses(&q, ECO_E_USAGE,
+            "engine: unknown 'vllm'; the table has transformers, llama.cpp, native");
+    q = question("llama.cpp", "ada", "NF4", 8);
+    refuses(&q, ECO_E_NOT_FOUND,
+            "precision: 'NF4' was not measured under engine llama.cpp; measured there: Q4_0, on "
+            "RTX 4090");
+    q = question("native", "H200", "NF4", 7);
+    q.stack = "bitsandbytes 0.45.5";
+    refuses(&q, ECO_E_USAGE, "stack: engine native has no bitsandbytes; leave stack or engine out");
+    q = question("native", "H200", "NF4", 7000);
+    refuses(&q, ECO_E_RANGE, "engine native: params_b: a number from 0.05 to 1000 is wanted");
+    q = question("native", "ada", "NF4", 7);
+    q.rules = ECO_RULES_PUBLISHED_1_1;
+    refuses(&q, ECO_E_USAGE, "engine: the rules published-1.1 know no engines; leave it out");
+    eco_curve_set own = *eco_curves_published();
+    q = question("native", "ada", "NF4", 7);
+    q.curves = &own;
+    refuses(&q, ECO_E_USAGE,
+            "engine: curves of your own do not say whose they are; leave engine or curves out");
+}
+
+/* The second sitting: another card, other kernels, none of it in the table. The interval of "one more session" must hold it,
+ * and the spread between the two is no more than what the interval was made of. */
+static void second_sitting(void **state) {
+    (void)state;
+    size_t length = 0;
+    char *const csv = golden_load("../../data/h200/study-2/study.csv", &length);
+    char *const partial = strstr(csv, "NVIDIA H200,hopper,140,Qwen2-0.5B,"); /* of no block */
+    assert_non_null(partial);
+    *partial = '\0';
+    eco_anchors *second = NULL;
+    eco_error err = {0};
+    ASSERT_OK(eco_anchors_read_csv(csv, strlen(csv), "study-2", &second, &err), &err);
+    const eco_anchor_table *t = eco_anchors_rows(second);
+    double squares = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        const eco_anchor *row = &t->rows[i];
+        double delta_pct = 0;
+        if (row->batch.value > 1 || !eco_anchor_delta_pct(row, &delta_pct)) {
+            continue;
+        }
+        const eco_estimate_query q = question("native", "H200", row->precision, row->params_b);
+        eco_estimate e = estimate(&q);
+        const double apart = log1p(delta_pct / 100) - log1p(e.delta_pct / 100);
+        squares += apart * apart / 2;
+        assert_true(delta_pct > e.lo_pct && delta_pct < e.hi_pct);
+        eco_estimate_free(&e);
+        n++;
+    }
+    printf("native, two sittings: sd of ln ratio %.4f over %zu cases\n", sqrt(squares / (double)n),
+           n);
+    assert_true(n >= 10);
+    assert_true(sqrt(squares / (double)n) <= ecoi_session_sd("native", "NF4", false));
+    eco_anchors_free(second);
+    free(csv);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_answer_for_themselves),
+        cmocka_unit_test(the_model_answers_elsewhere),
+        cmocka_unit_test(transformers_is_what_none_is),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(second_sitting),
+    };
+    return cmocka_run_group_tests_name("model_engine", tests, NULL, NULL);
+}
