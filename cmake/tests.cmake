@@ -171,7 +171,8 @@ if(TARGET ecocompute)
             lab_test_k_read_bursts lab_test_k_read_stalls lab_test_k_throttle lab_test_k_visible_devices
             lab_test_u_plan lab_test_u_probe lab_test_z_table
             cli_test_meter_list cli_test_meters_exec cli_test_meters_rapl cli_test_meters_replay kernels_check_ptxas kernels_check_adversarial
-            fault_test_sweep_short fault_test_sweep_meters fault_test_sweep_run valgrind_test_memcheck coverage)
+            fault_test_sweep_short fault_test_sweep_meters fault_test_sweep_run valgrind_test_memcheck coverage
+            web_test_page)
         if(TEST ${name})
             get_property(eco_labels TEST ${name} PROPERTY LABELS)
             set_property(TEST ${name} PROPERTY LABELS ${eco_labels} long)
