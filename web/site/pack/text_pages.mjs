@@ -76,12 +76,33 @@ export function readPages(root, draft) {
   if (names("en") !== names("zh") || slugs("en") !== slugs("zh")) {
     throw new Error(`docs/site: both languages must have the same pages\nen: ${names("en")}\nzh: ${names("zh")}`);
   }
+  if (!draft) {
+    sameShape(byLang);
+  }
   const rank = (name) => (ORDER.includes(name) ? ORDER.indexOf(name) : ORDER.length);
   const list = byLang.en.pages
     .map((one) => ({ name: one.name, title: { en: one.title, zh: byLang.zh.pages.find((z) => z.name === one.name).title } }))
     .concat(byLang.en.notes.length > 0 ? [{ name: "notes", title: { en: WORDS.en.notes, zh: WORDS.zh.notes } }] : [])
     .sort((a, b) => rank(a.name) - rank(b.name));
   return { root, byLang, list, draft };
+}
+
+/** Both languages say the same: as many headings of each depth, rows of tables and blocks of code, so that one cannot move on alone. */
+function sameShape(byLang) {
+  const shape = (body) => {
+    const prose = body.replace(/^```[\s\S]*?^```/gm, "```");
+    const count = (pattern) => (prose.match(pattern) ?? []).length;
+    return { h2: count(/^## /gm), h3: count(/^### /gm), rows: count(/^\|/gm), code: count(/^```/gm) };
+  };
+  for (const kind of ["pages", "notes"]) {
+    for (const en of byLang.en[kind]) {
+      const zh = byLang.zh[kind].find((one) => one.name === en.name);
+      const [a, b] = [shape(en.body), shape(zh.body)].map((one) => JSON.stringify(one));
+      if (a !== b) {
+        throw new Error(`${zh.path}: not the shape of ${en.document ?? en.path}\n${a} there\n${b} here`);
+      }
+    }
+  }
 }
 
 const slug = (text) =>
