@@ -4,6 +4,7 @@
  * there; everywhere else, and where that fails, the published dataset answers and the report says so. A run that writes a
  * report ends with 0, as published; --require_measured makes the dataset's a 3.
  */
+#include "dataset_answer.h"
 #include "energy_estimate.h"
 #include "measure_options.h"
 
@@ -58,41 +59,12 @@ static void progress(void *user, const char *line) {
 
 /* ---- Before the run --------------------------------------------------------------------------- */
 
-/* The card CUDA would use, as NVML names it; else the first one NVML has. */
-static void find_card(energy_run *run) {
-    eco_boundary wanted = {.kind = ECO_BOUNDARY_NONE};
-    eco_error error = {0};
-    const bool chosen = eco_device_find("cuda", &wanted, &error) == ECO_OK;
-    for (size_t row = 0; row < eco_meter_count(); row++) {
-        eco_meter_status status;
-        eco_meter_name(row, &status);
-        if (status.boundary != ECO_BOUNDARY_GPU) {
-            continue;
-        }
-        eco_meter_probe(row, &status);
-        for (uint32_t i = 0; status.usable && i < status.n_devices; i++) {
-            eco_meter_info info;
-            if (eco_meter_device(row, i, &info, &error) != ECO_OK) {
-                continue;
-            }
-            const bool own = chosen && eco_boundary_contains(&info.device.boundary, &wanted);
-            if (own || run->card.device.name[0] == '\0') {
-                run->card = info;
-            }
-            if (own) {
-                return;
-            }
-        }
-    }
-}
-
 static void resolve_arch(energy_run *run) {
     const char *given = run->input->task.gpu_arch;
     const eco_device_record *card = &run->card.device;
     const bool seen = card->name[0] != '\0';
-    run->arch = eco_arch_resolve(ECO_RULES_CURRENT, given, seen ? card->cc_major : -1,
-                                 seen ? card->cc_minor : -1, seen ? card->name : NULL);
-    const char *curves = energy_curve_class(run->arch);
+    run->arch = dataset_arch(given, &run->card);
+    const char *curves = dataset_curve_class(run->arch);
     energy_say(run->input, "gpu_arch %s -> %s (%s; %s%s)", given, run->arch,
                seen ? card->name : "no NVML here",
                curves != NULL ? "published curves of " : "no published curves",
@@ -122,7 +94,7 @@ static void prefetch(const energy_run *run) {
         energy_warn("prefetch: not asked: the model's size is not known");
         return;
     }
-    const char *curves = energy_curve_class(run->arch);
+    const char *curves = dataset_curve_class(run->arch);
     const eco_prefetch_query query = {.base = run->input->api_base,
                                       .params_b = run->params_b,
                                       .arch = curves != NULL                      ? curves
@@ -236,7 +208,7 @@ static energy_outcome measure(const energy_run *run, eco_measure_result *result,
 /* What the user said of the card and the model goes into a measured report where it does not contradict what ran. */
 static void lay_over(const energy_run *run, eco_report *report) {
     const eco_task *task = &run->input->task;
-    const char *curves = energy_curve_class(run->arch);
+    const char *curves = dataset_curve_class(run->arch);
     if (strcmp(task->gpu_arch, "auto") != 0) {
         eco_report_set_string(report, ECO_FIELD_SUT_GPU_ARCH, ECO_TOP,
                               curves != NULL ? curves : run->arch);
@@ -295,7 +267,7 @@ static void say_result(const energy_run *run, const eco_report *report, bool mea
         eco_report_number(report, ECO_FIELD_RE_DELTA, ECO_TOP, &pct)) {
         energy_say(run->input,
                    "%s %s %g B: %.2f mJ/token, FP16 %.2f, change %+.1f %% (%s; not measured)",
-                   energy_curve_class(run->arch), run->input->task.precision, run->params_b, mj,
+                   dataset_curve_class(run->arch), run->input->task.precision, run->params_b, mj,
                    fp16_mj, pct, basis);
     } else {
         energy_say(run->input, "no energy: %s", basis);
@@ -434,7 +406,7 @@ int cmd_energy_estimate(int argc, char **argv) {
     if (!input.dry_run) {
         run.found = measure_look();
     }
-    find_card(&run);
+    run.card = dataset_card();
     resolve_arch(&run);
     resolve_size(&run);
     prefetch(&run);

@@ -10,16 +10,21 @@
 
 #include <string.h>
 
-enum { KEY_FORMAT = CLI_KEY_OWN };
+enum { KEY_FORMAT = CLI_KEY_OWN, KEY_NO_REDACT };
 
 typedef struct export_input {
     cli_common common;
     const char *format;
+    bool keep_names;
     cli_paths reports;
 } export_input;
 
 static const struct argp_option options[] = {
-    {"format", KEY_FORMAT, "FORMAT", 0, "csv (default), jsonl or md", 1}, CLI_COMMON_OPTIONS, {0}};
+    {"format", KEY_FORMAT, "FORMAT", 0, "csv (default), jsonl or md", 1},
+    {"no-redact", KEY_NO_REDACT, 0, 0,
+     "Keep paths, UUIDs, hosts and users that the texts of a report name", 1},
+    CLI_COMMON_OPTIONS,
+    {0}};
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     export_input *input = state->input;
@@ -30,6 +35,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
             cli_usage_error("--format: '%s' is not known; expected csv, jsonl or md", argument);
         }
         input->format = argument;
+        return 0;
+    case KEY_NO_REDACT:
+        input->keep_names = true;
         return 0;
     case ARGP_KEY_END:
         if (input->common.json) {
@@ -49,7 +57,8 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "REPORT…",
     .doc = "Prints reports as one table, a row a result. The first columns are those of the "
-           "published data set; J per 1000 tokens and mJ per token are the same number.\v"
+           "published data set; J per 1000 tokens and mJ per token are the same number. What "
+           "names a person or a machine is taken out.\v"
            "Example: ecocompute export study/*/energy*.json > study.csv"};
 
 static int print_study(const export_input *input, const eco_study *study) {
@@ -86,7 +95,8 @@ int cmd_export(int argc, char **argv) {
             cli_err("ecocompute: %s: not a report: it has no schema_version\n",
                     input.reports.at[i]);
             status = EXIT_FAILED;
-        } else if (eco_study_add_report(study, report, input.reports.at[i], &error) != ECO_OK) {
+        } else if (eco_study_add_report(study, report, input.reports.at[i], !input.keep_names,
+                                        &error) != ECO_OK) {
             status = cli_fail(&error);
         }
         eco_report_free(report);

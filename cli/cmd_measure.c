@@ -3,6 +3,7 @@
  * ecocompute measure: energy per token, A against B. Options and defaults are in measure_options.c; the run itself is in
  * the library.
  */
+#include "dataset_answer.h"
 #include "measure_options.h"
 
 #include <stdio.h>
@@ -58,12 +59,60 @@ static void print_unmetered(const measure_machine *found) {
     cli_out("\n");
 }
 
-static int finish(const measure_input *input, const measure_machine *found,
+/* One line of the answer; with --json standard output is the report, which holds none of it. */
+static void say_dataset(const measure_input *input, const char *line) {
+    if (input->common.json) {
+        cli_err("answer of the published dataset: %s\n", line);
+    } else {
+        cli_out("answer of the published dataset: %s\n", line);
+    }
+}
+
+/* What the dataset says, where no energy could be read, of the model and the formats that were to be measured. */
+static void print_dataset(const measure_input *input, const eco_plan *plan) {
+    const eco_meter_info card = dataset_card();
+    const char *arch = dataset_arch(input->gpu_arch, &card);
+    if (strcmp(arch, "unknown") == 0) {
+        say_dataset(input, "unavailable: no card is known here; --gpu-arch names one (`ecocompute "
+                           "architectures` lists the classes)");
+        return;
+    }
+    if (plan->arms[0] != ECO_FORMAT_FP16) {
+        say_dataset(input, "unavailable: its changes are against FP16");
+        return;
+    }
+    for (uint32_t i = plan->n_arms > 1 ? 1 : 0; i < plan->n_arms; i++) {
+        const dataset_question question = {.arch = arch,
+                                           .precision = eco_format_at(plan->arms[i])->name,
+                                           .params_b = plan->shape->params_b,
+                                           .batch = plan->batch};
+        const dataset_answer a = dataset_ask(&question);
+        char line[1024];
+        if (a.basis == ECO_BASIS_UNAVAILABLE) {
+            snprintf(line, sizeof line, "unavailable: %s", a.note);
+        } else {
+            snprintf(line, sizeof line,
+                     "%s, not measured: %s %s %g B on %s: %.2f mJ/token, FP16 %.2f, change %+.1f "
+                     "%% (%s)",
+                     eco_basis_name(a.basis), plan->shape->name, question.precision,
+                     question.params_b, dataset_curve_class(arch), a.mj, a.fp16_mj, a.delta_pct,
+                     a.note);
+        }
+        say_dataset(input, line);
+    }
+}
+
+static int finish(const measure_input *input, const measure_machine *found, const eco_plan *plan,
                   const eco_output *output, const eco_measure_result *result) {
+    const bool replayed = cli_report_replayed(result->reports[0]);
+    const bool absent = !replayed && !result->energy_measured && !result->partial;
     if (input->common.json) {
         const int failed = print_reports_json(result);
         if (failed != EXIT_DONE) {
             return failed;
+        }
+        if (absent) {
+            print_dataset(input, plan);
         }
     } else {
         for (uint32_t i = 0; i < result->n_reports; i++) {
@@ -72,12 +121,11 @@ static int finish(const measure_input *input, const measure_machine *found,
             cli_print_summary(&text, input->common.color);
             eco_text_free(&text);
         }
-        if (cli_report_replayed(result->reports[0]) && !result->partial) {
+        if (replayed && !result->partial) {
             cli_out("energy was replayed from a trace; nothing was measured but time\n");
-        } else if (!result->energy_measured && !result->partial) {
+        } else if (absent) {
             print_unmetered(found);
-            cli_out("answer of the published dataset: unavailable without a card named; ask "
-                    "`ecocompute estimate \"7B on RTX 4090\"`\n");
+            print_dataset(input, plan);
         }
         print_files(output->folder, result);
     }
@@ -183,7 +231,7 @@ int measure_one(const measure_input *input, const measure_machine *found, eco_pl
     if (eco_output_latest(output, &link) != ECO_OK) {
         cli_err("ecocompute: %s\n", link.message);
     }
-    int status = print                    ? finish(input, found, output, &result)
+    int status = print                    ? finish(input, found, plan, output, &result)
                  : result.energy_measured ? EXIT_DONE
                                           : EXIT_UNMEASURED;
     if (result.partial) {

@@ -173,7 +173,7 @@ static int take_file(plot_work *w, const char *path) {
     }
     eco_report *report = NULL;
     if (eco_report_load(path, &report, &error) != ECO_OK ||
-        eco_study_add_report(w->study, report, path, &error) != ECO_OK) {
+        eco_study_add_report(w->study, report, path, false, &error) != ECO_OK) {
         eco_report_free(report);
         return cli_fail(&error);
     }

@@ -35,8 +35,6 @@ typedef struct energy_dataset {
     const char *run_id;
 } energy_dataset;
 
-/* The class whose curves answer for `arch`, a class or a card; NULL if none does. */
-const char *energy_curve_class(const char *arch);
 /* The report of the published curves; NULL when out of memory. The caller frees. */
 eco_report *energy_dataset_report(const energy_input *input, const energy_dataset *dataset);
 

@@ -1,88 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The report of energy_estimate where nothing was measured: FP16 energy through the published anchors of the class, the
- * change from its published curve, and labels that cannot be taken for a measurement. What the published program does,
- * with the current curves in place of the older table it carried (docs/energy-estimate.md).
+ * The report of energy_estimate where nothing was measured: the dataset's answer, under labels that cannot be taken for a
+ * measurement.
  */
+#include "dataset_answer.h"
 #include "energy_estimate.h"
 
 #include "ecocompute/estimate.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct answer {
-    eco_basis basis;
-    double fp16_mj, mj, delta_pct; /* nothing where basis is unavailable */
-    char note[512];
-} answer;
-
-const char *energy_curve_class(const char *arch) {
-    const eco_curve_set *set = eco_curves_published();
-    const char *names[] = {arch, eco_card_family_by_name(ECO_RULES_CURRENT, arch),
-                           eco_arch_curve_class(arch)};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (names[i] != NULL && eco_curve_baseline(set, names[i]) != NULL) {
-            return eco_curve_baseline(set, names[i])->arch;
-        }
-    }
-    return NULL;
-}
-
-static answer unavailable(const char *what, const char *of) {
-    answer a = {.basis = ECO_BASIS_UNAVAILABLE};
-    snprintf(a.note, sizeof a.note, "the published data hold nothing for %s%.80s", what, of);
-    return a;
-}
-
-static answer look_up(const eco_task *task, const energy_dataset *dataset) {
-    const eco_curve_set *set = eco_curves_published();
-    const char *arch = energy_curve_class(dataset->arch);
-    if (arch == NULL) {
-        return unavailable("gpu_arch ", dataset->arch);
-    }
-    if (!(dataset->params_b > 0.0)) {
-        answer a = {.basis = ECO_BASIS_UNAVAILABLE};
-        snprintf(a.note, sizeof a.note,
-                 "the model's name does not tell its size, and none is guessed: give params_b");
-        return a;
-    }
-    const bool fp16 = strcmp(task->precision, "FP16") == 0;
-    const eco_curve *curve = fp16 ? NULL : eco_curve_find(set, arch, task->precision);
-    if (!fp16 && curve == NULL) {
-        char of[32];
-        snprintf(of, sizeof of, "%.12s %s", arch, task->precision);
-        return unavailable("", of);
-    }
-    const eco_fp16_baseline *base = eco_curve_baseline(set, arch);
-    const double n = dataset->params_b;
-    const bool inside = n >= base->n_min_b && n <= base->n_max_b &&
-                        (curve == NULL || (n >= curve->n_min_b && n <= curve->n_max_b)) &&
-                        task->batch_size == 1;
-    answer a = {.basis = inside ? ECO_BASIS_INTERPOLATED : ECO_BASIS_EXTRAPOLATED,
-                .fp16_mj = eco_fp16_energy_at(set, arch, n).j1k};
-    if (curve != NULL) {
-        a.delta_pct = fmax(eco_curve_value(curve, n), -eco_curve_cap_pct(set, task->precision));
-    }
-    a.mj = a.fp16_mj * (1.0 + a.delta_pct / 100.0);
-    int used = snprintf(a.note, sizeof a.note,
-                        "FP16 energy: log-log through the published anchors of %s (%g to %g B)",
-                        arch, base->n_min_b, base->n_max_b);
-    if (curve != NULL) {
-        used += snprintf(a.note + used, sizeof a.note - (size_t)used,
-                         "; change: the published curve %s %s (%g to %g B)", arch, task->precision,
-                         curve->n_min_b, curve->n_max_b);
-    }
-    if (task->batch_size != 1) {
-        snprintf(a.note + used, sizeof a.note - (size_t)used,
-                 "; both were measured at batch 1, and batch %u is not in the numbers",
-                 task->batch_size);
-    }
-    return a;
-}
-
-static void put(eco_report *r, eco_field field, const answer *a, double value, int decimals) {
+static void put(eco_report *r, eco_field field, const dataset_answer *a, double value,
+                int decimals) {
     if (a->basis == ECO_BASIS_UNAVAILABLE) {
         eco_report_set_null(r, field, ECO_TOP);
     } else {
@@ -90,7 +20,7 @@ static void put(eco_report *r, eco_field field, const answer *a, double value, i
     }
 }
 
-static void results(const answer *a, const energy_dataset *dataset, eco_report *r) {
+static void results(const dataset_answer *a, const energy_dataset *dataset, eco_report *r) {
     char note[1024];
     snprintf(note, sizeof note, "%s%.300s; %s", dataset->failed ? "measurement failed: " : "",
              dataset->why, a->note);
@@ -126,7 +56,7 @@ static void measurement(const eco_task *task, const energy_dataset *dataset, eco
 
 eco_report *energy_dataset_report(const energy_input *input, const energy_dataset *dataset) {
     const eco_task *task = &input->task;
-    const char *arch = energy_curve_class(dataset->arch);
+    const char *arch = dataset_curve_class(dataset->arch);
     const eco_class_hardware *card =
         arch != NULL ? eco_curve_hardware(eco_curves_published(), arch) : NULL;
     eco_report *r = eco_report_new();
@@ -146,7 +76,11 @@ eco_report *energy_dataset_report(const energy_input *input, const energy_datase
     eco_report_set_integer(r, ECO_FIELD_WL_BATCH, ECO_TOP, task->batch_size);
     eco_report_set_integer(r, ECO_FIELD_WL_CONTEXT, ECO_TOP, task->context_length);
     measurement(task, dataset, r);
-    const answer a = look_up(task, dataset);
+    const dataset_question question = {.arch = dataset->arch,
+                                       .precision = task->precision,
+                                       .params_b = dataset->params_b,
+                                       .batch = task->batch_size};
+    const dataset_answer a = dataset_ask(&question);
     results(&a, dataset, r);
     eco_report_set_string(r, ECO_FIELD_PR_DATASET, ECO_TOP, "10.5281/zenodo.19647290");
     eco_report_set_string(r, ECO_FIELD_PR_NOTE, ECO_TOP,

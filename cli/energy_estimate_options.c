@@ -5,6 +5,7 @@
  */
 #include "energy_estimate.h"
 
+#include "ecocompute/plan.h"
 #include "ecocompute/prefetch.h"
 #include "ecocompute/share.h"
 
@@ -82,6 +83,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         given->parameters_file = argument;
         return 0;
     case KEY_OUTPUT:
+        if (argument[0] == '\0' || strlen(argument) >= ECO_FOLDER_MAX) {
+            cli_usage_error("--output_dir: the path is empty or too long");
+        }
         input->output_dir = argument;
         return 0;
     case KEY_MODEL:

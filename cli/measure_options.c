@@ -36,7 +36,8 @@ enum {
     KEY_ITERATIONS,
     KEY_WARMUP,
     KEY_STEADY_MAX,
-    KEY_PLAN
+    KEY_PLAN,
+    KEY_GPU_ARCH
 };
 
 static const struct argp_option options[] = {
@@ -76,6 +77,10 @@ static const struct argp_option options[] = {
     CLI_METER_OPTIONS(2,
                       "Meters in order of preference, parted by commas: the first that can run and "
                       "sees the work (default: found by the work)"),
+    {"gpu-arch", KEY_GPU_ARCH, "ARCH", 0,
+     "Class or card whose published data answer where no energy can be read (default: auto, this "
+     "machine's card)",
+     3},
     {"plan", KEY_PLAN, "FILE", 0,
      "Measure every experiment of a plan (YAML, docs/plan.md), each in a folder of its own", 3},
     {"output-dir", KEY_OUTPUT, "DIR", 0,
@@ -92,8 +97,8 @@ static const struct argp_option options[] = {
     CLI_COMMON_OPTIONS,
     {0}};
 
-static const char *const later[] = {"gpu-arch", "quantize-head",   "quality", "no-quality",
-                                    "share",    "parameters-file", NULL};
+static const char *const later[] = {"quantize-head", "quality",         "no-quality",
+                                    "share",         "parameters-file", NULL};
 
 /* An option of the contract of which this version has one value only. */
 static void only_value(const char *option, const char *given, const char *have,
@@ -226,6 +231,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_PLAN:
         input->plan_file = argument;
         return 0;
+    case KEY_GPU_ARCH:
+        input->gpu_arch = argument;
+        return 0;
     case KEY_OUTPUT:
         input->output_dir = argument;
         return 0;
@@ -305,6 +313,8 @@ const char *measure_together(const measure_input *input, const char **why) {
          "not with --protocol published, whose window is --iterations generations"},
         {input->published && input->quick, "--quick",
          "not with --protocol published; fewer --iterations or --tokens are quicker"},
+        {input->plan_file != NULL && strcmp(input->gpu_arch, "auto") != 0, "--gpu-arch",
+         "not with --plan, whose experiments get no answer of the dataset"},
         {input->steady && input->cooldown_max_s >= 0.0, "--cooldown-max",
          "not with --thermal-mode steady, which has no cooldown"},
     };
@@ -372,6 +382,7 @@ measure_input measure_defaults(void) {
     return (measure_input){.precision = "NF4",
                            .baseline = "FP16",
                            .device = "auto",
+                           .gpu_arch = "auto",
                            .window_s = -1.0,
                            .margin_pct = -1.0,
                            .cooldown_max_s = -1.0,

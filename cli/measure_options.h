@@ -15,6 +15,8 @@
 typedef struct measure_input {
     cli_common common;
     const char *model, *precision, *baseline, *device, *output_dir;
+    const char *
+        gpu_arch; /* whose data answer where nothing can be measured; "auto" = this machine's card */
     const char *plan_file; /* NULL = one experiment, from the options */
     cli_meter meter;
     double window_s, margin_pct, cooldown_max_s, steady_max_s; /* negative = not given */

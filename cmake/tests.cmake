@@ -146,6 +146,7 @@ eco_add_scripts(wasm 300 OFF)
 eco_add_scripts(web 600 ON)
 if(TARGET ecocompute)
     eco_add_scripts(cli 60 OFF)
+    set_tests_properties(cli_test_hostile_reports PROPERTIES TIMEOUT 180) # hundreds of runs of the program
     eco_add_scripts(schema 120 OFF)
     set_tests_properties(cli_test_field_sensors cli_test_field_time PROPERTIES RUN_SERIAL ON) # they judge numbers
     # In real time against a clock: a neighbour on the same cores would be measured too.

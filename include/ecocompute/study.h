@@ -81,9 +81,10 @@ typedef struct eco_study eco_study;
 eco_study *eco_study_new(void); /* NULL when out of memory */
 void eco_study_free(eco_study *study);
 
-/* One row. `path` is what the report is called in it: of an absolute path, or one that climbs, the last two names. */
+/* One row. `path` is what the report is called in it. `redact` takes out of every text what names a person or a machine
+ * (docs/share.md), and of the path all but the file and the folder of a run. */
 ECO_NODISCARD eco_status eco_study_add_report(eco_study *study, const eco_report *report,
-                                              const char *path, eco_error *err);
+                                              const char *path, bool redact, eco_error *err);
 /* Rows of a CSV (RFC 4180) whose first line names columns; unknown ones are passed over. ECO_E_PARSE "name:line: …",
  * ECO_E_RANGE over a cap; rows before the fault stay. */
 ECO_NODISCARD eco_status eco_study_add_csv(eco_study *study, const char *text, size_t length,

@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "core/num.h"
 #include "core/str.h"
+#include "report/redact.h"
 
 #include <math.h>
 #include <string.h>
@@ -84,6 +85,7 @@ typedef struct builder {
     eco_study *study;
     const eco_report *report;
     ecoi_study_row *row;
+    bool redact; /* what names a person or a machine */
     bool failed;
 } builder;
 
@@ -93,7 +95,7 @@ static void put_number(builder *b, eco_study_column column, bool present, double
     }
 }
 
-static void put_text(builder *b, eco_study_column column, const char *text, size_t length) {
+static void put_cell(builder *b, eco_study_column column, const char *text, size_t length) {
     if (text == NULL || length == 0) {
         return;
     }
@@ -101,6 +103,19 @@ static void put_text(builder *b, eco_study_column column, const char *text, size
     const char *copy = ecoi_arena_copy(&b->study->arena, text, kept);
     b->failed |= copy == NULL;
     b->row->cells[column] = (ecoi_study_cell){.present = copy != NULL, .text = copy};
+}
+
+/* Every text of a row comes through here. */
+static void put_text(builder *b, eco_study_column column, const char *text) {
+    if (!b->redact) {
+        put_cell(b, column, text, strlen(text));
+        return;
+    }
+    eco_text kept = {0};
+    ecoi_redact_text(&kept, text);
+    b->failed |= kept.failed;
+    put_cell(b, column, kept.data, kept.length);
+    eco_text_free(&kept);
 }
 
 static void take_number(builder *b, eco_study_column column, eco_field field, eco_at at) {
@@ -112,14 +127,14 @@ static void take_number(builder *b, eco_study_column column, eco_field field, ec
 static void take_text(builder *b, eco_study_column column, eco_field field) {
     const char *text = NULL;
     if (eco_report_string(b->report, field, ECO_TOP, &text)) {
-        put_text(b, column, text, strlen(text));
+        put_text(b, column, text);
     }
 }
 
 static void take_arm_text(builder *b, eco_study_column column, eco_field field, uint32_t arm) {
     const char *text = NULL;
     if (eco_report_string(b->report, field, ECO_AT1(arm), &text)) {
-        put_text(b, column, text, strlen(text));
+        put_text(b, column, text);
     }
 }
 
@@ -208,12 +223,14 @@ static void model(builder *b) {
     if (!eco_report_string(b->report, ECO_FIELD_WL_MODEL, ECO_TOP, &text)) {
         return;
     }
-    size_t length = strlen(text);
+    const size_t length = strlen(text);
     const size_t cut = sizeof suffix - 1;
-    if (length > cut && strcmp(text + length - cut, suffix) == 0) {
-        length -= cut;
-    }
-    put_text(b, ECO_STUDY_MODEL, text, length);
+    eco_text name = {0};
+    const bool marked = length > cut && strcmp(text + length - cut, suffix) == 0;
+    ecoi_text_add(&name, text, marked ? length - cut : length);
+    b->failed |= name.failed;
+    put_text(b, ECO_STUDY_MODEL, name.data != NULL ? name.data : "");
+    eco_text_free(&name);
 }
 
 /* Codes of the warnings, so that a row carries what may spoil it. */
@@ -227,23 +244,44 @@ static void note(builder *b) {
         }
     }
     b->failed |= text.failed;
-    put_text(b, ECO_STUDY_NOTE, text.data, text.length);
+    put_text(b, ECO_STUDY_NOTE, text.data != NULL ? text.data : "");
     eco_text_free(&text);
 }
 
-static void path_of(builder *b, const char *path) {
-    const char *shown = path;
-    if (path[0] == '/' || strstr(path, "..") != NULL) {
-        const char *last = strrchr(path, '/');
-        shown = last != NULL ? last + 1 : path;
-        for (const char *c = last; last != NULL && c > path; c--) {
-            if (c[-1] == '/' && c != last) {
-                shown = c;
-                break;
-            }
+/* "20261130T150901Z-92de83", as the program names the folder of a run. */
+static bool is_run_folder(const char *name, size_t length) {
+    static const char form[] = "00000000T000000Z-xxxxxx";
+    for (size_t i = 0; i < length && i < sizeof form - 1; i++) {
+        const bool digit = name[i] >= '0' && name[i] <= '9';
+        const bool fits = form[i] == '0'   ? digit
+                          : form[i] == 'x' ? digit || (name[i] >= 'a' && name[i] <= 'f')
+                                           : name[i] == form[i];
+        if (!fits) {
+            return false;
         }
     }
-    put_text(b, ECO_STUDY_REPORT, shown, strlen(shown));
+    return length == sizeof form - 1;
+}
+
+/* Redacted, a path is its last part, and the folder before it where that names a run and nobody else. */
+static void path_of(builder *b, const char *path) {
+    const char *last = strrchr(path, '/');
+    if (!b->redact || last == NULL) {
+        put_text(b, ECO_STUDY_REPORT, path);
+        return;
+    }
+    const char *folder = last;
+    while (folder > path && folder[-1] != '/') {
+        folder--;
+    }
+    eco_text shown = {0};
+    if (is_run_folder(folder, (size_t)(last - folder))) {
+        ecoi_text_add(&shown, folder, (size_t)(last - folder) + 1);
+    }
+    ecoi_redact_text(&shown, last + 1);
+    b->failed |= shown.failed;
+    put_cell(b, ECO_STUDY_REPORT, shown.data, shown.length);
+    eco_text_free(&shown);
 }
 
 static void texts(builder *b) {
@@ -271,8 +309,9 @@ static void texts(builder *b) {
 }
 
 eco_status eco_study_add_report(eco_study *study, const eco_report *report, const char *path,
-                                eco_error *err) {
-    builder b = {.study = study, .report = report, .row = ecoi_study_row_new(study, err)};
+                                bool redact, eco_error *err) {
+    builder b = {
+        .study = study, .report = report, .redact = redact, .row = ecoi_study_row_new(study, err)};
     if (b.row == NULL) {
         return study->n == ECO_STUDY_ROWS_MAX ? ECO_E_RANGE : ECO_E_NO_MEMORY;
     }
@@ -311,7 +350,14 @@ eco_status eco_study_add_report(eco_study *study, const eco_report *report, cons
 /* ---- Writing ---- */
 
 bool ecoi_study_needs_guard(const char *text) {
+    static const char *const wide[] = {"\uff1d", "\uff0b", "\uff0d",
+                                       "\uff20"}; /* =+-@, full width */
     text += strspn(text, "'");
+    for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
+        if (ecoi_str_starts_with(text, wide[i])) {
+            return true;
+        }
+    }
     return text[0] != '\0' && strchr("=+-@", text[0]) != NULL;
 }
 

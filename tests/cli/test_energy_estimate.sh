@@ -219,6 +219,7 @@ refused() {
     is_status 2
     is_stderr "$expected"
 }
+refused "--output_dir: the path is empty or too long" energy_estimate --output_dir= --dry_run
 refused "the command is missing before '--model'; the published task is \`ecocompute energy_estimate --model …\`" \
     --model TinyLlama/TinyLlama-1.1B-Chat-v1.0
 refused "the command is missing before '--output_dir=x'; the published task is \`ecocompute energy_estimate --output_dir=x …\`" \

@@ -13,7 +13,8 @@ source=$ECO_SOURCE_DIR/data/h200/published
 # The commands under test, each with the options that make it read the most.
 calls=(
     "validate" "validate --recompute" "validate --json --recompute" "validate --profile dataset-eligible"
-    "explain" "explain --json" "export --format csv" "export --format jsonl" "export --format md"
+    "explain" "explain --json" "export --no-redact --format csv" "export --format jsonl"
+    "export --no-redact --format md"
     "plot --output-dir pictures" "plot --output-dir pictures --kind power" "check" "check --json --across-stacks"
     "compare" "compare --json" "share" "share --json"
 )
@@ -93,14 +94,14 @@ if command -v gnuplot >/dev/null; then
 fi
 
 # No cell of a table begins as a formula does, and Markdown holds no tag.
-command="export --format csv"
+command="export --no-redact --format csv"
 call good/strings.json
 is_status 0
 if tail -n +2 stdout | grep -qE '(^|,)"?[=+@\t]'; then
     fail "a cell is a formula: $(head -c 400 stdout)"
 fi
 grep -q "'=.touch pwned.*HYPERLINK" stdout || fail "the device's name is not in the table: $(head -c 400 stdout)"
-command="export --format md"
+command="export --no-redact --format md"
 call good/strings.json
 is_status 0
 if grep -qE '(^|[^\\])<' stdout; then

@@ -47,9 +47,11 @@ refused "meters: unexpected argument 'extra'" meters extra
 refused "--device: only with --characterize" meters --device cuda
 refused "validate: a report is expected, such as ecocompute-out/latest/energy.json" validate
 
-for option in gpu-arch quantize-head quality no-quality share parameters-file; do
+for option in quantize-head quality no-quality share parameters-file; do
     refused "--$option is not in this version" measure "--$option"
 done
+refused "--gpu-arch: not with --plan, whose experiments get no answer of the dataset" \
+    measure --plan x.yaml --gpu-arch ada
 refused "--profile: unknown profile 'dataset-eligibl', did you mean 'dataset-eligible'?" \
     validate --profile dataset-eligibl x.json
 refused "--profile: unknown profile 'paired', did you mean 'paired-1'?" validate --profile paired x.json

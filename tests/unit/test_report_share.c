@@ -167,6 +167,24 @@ static void what_names_a_machine_is_taken_out(void **state) {
             "NVIDIA A100 (UUID: [redacted]");
     redacts("H100 of ann@build7", "H100 of [redacted]");
     redacts("/models/01234567-89AB-cdef-0123-456789abcdef", "[redacted]");
+    redacts("GPU 0123456789abcdef0123456789ABCDEF", "GPU [redacted]");
+    redacts("commit 0123456789abcdef0123456789abcdef0", "commit 0123456789abcdef0123456789abcdef0");
+    redacts("model=/srv/x/llama", "model=llama");
+    redacts("(/ann/llama", "(llama");
+    redacts("see=~ann", "see=[redacted]");
+    redacts("file:/ann/llama", "llama");
+    redacts("url=https://ann:key@x/llama", "llama");
+    redacts("H200 10.1.22.3:8080", "H200 [redacted]");
+    redacts("580.82.07 CUDA 12.1.1 31.0.15.4601 1.2.3.4.5",
+            "580.82.07 CUDA 12.1.1 31.0.15.4601 1.2.3.4.5");
+    redacts("H200 on gpu7.Lan, slot 3", "H200 on [redacted] slot 3");
+    redacts("gpu7.local", "[redacted]");
+    redacts("Qwen.localized llama-3.1-8b.Q4_0.gguf", "Qwen.localized llama-3.1-8b.Q4_0.gguf");
+    redacts("busy: pid 4711, PID=4712 (pid: 4713) rapid: 3",
+            "busy: pid [redacted] [redacted] (pid: [redacted] rapid: 3");
+    redacts("user=ann host:build7 Hostname build7", "[redacted] [redacted] Hostname [redacted]");
+    redacts("serve.py --key abc /x", "[redacted]");
+    redacts("a -- b --", "a -- b --");
 }
 
 static void a_point_is_redacted(void **state) {

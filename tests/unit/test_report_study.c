@@ -50,17 +50,12 @@ static void from_report(void **state) {
     eco_error err = {0};
     eco_study *s = eco_study_new();
     eco_report *r = make_report("NVIDIA H200", "Qwen2-7B (shape only)");
-    ASSERT_OK(eco_study_add_report(s, r, "study/01/energy.json", &err), &err);
-    ASSERT_OK(eco_study_add_report(s, r, "/home/someone/study/01/energy.json", &err), &err);
-    ASSERT_OK(eco_study_add_report(s, r, "../secret/x/energy.json", &err), &err);
-    ASSERT_OK(eco_study_add_report(s, r, "/energy.json", &err), &err);
-    assert_int_equal(eco_study_size(s), 4);
+    ASSERT_OK(eco_study_add_report(s, r, "/home/someone/study/01/energy.json", false, &err), &err);
+    assert_int_equal(eco_study_size(s), 1);
     assert_string_equal(eco_study_text(s, 0, ECO_STUDY_MODEL), "Qwen2-7B");
     assert_string_equal(eco_study_text(s, 0, ECO_STUDY_SESSION), "run-1");
-    assert_string_equal(eco_study_text(s, 0, ECO_STUDY_REPORT), "study/01/energy.json");
-    assert_string_equal(eco_study_text(s, 1, ECO_STUDY_REPORT), "01/energy.json");
-    assert_string_equal(eco_study_text(s, 2, ECO_STUDY_REPORT), "x/energy.json");
-    assert_string_equal(eco_study_text(s, 3, ECO_STUDY_REPORT), "energy.json");
+    assert_string_equal(eco_study_text(s, 0, ECO_STUDY_REPORT),
+                        "/home/someone/study/01/energy.json");
     ASSERT_NEAR(number_of(s, 0, ECO_STUDY_VRAM), 24.0, 0.0);
     ASSERT_NEAR(number_of(s, 0, ECO_STUDY_CONTEXT), 256.0, 0.0);
     ASSERT_NEAR(number_of(s, 0, ECO_STUDY_TRIALS), 3.0, 0.0);
@@ -70,9 +65,33 @@ static void from_report(void **state) {
     ASSERT_NEAR(number_of(s, 0, ECO_STUDY_MJ), 51.5, 0.0);
     double absent = 0.0;
     assert_false(eco_study_number(s, 0, ECO_STUDY_LO, &absent));
-    assert_false(eco_study_number(s, 4, ECO_STUDY_MJ, &absent));
+    assert_false(eco_study_number(s, 1, ECO_STUDY_MJ, &absent));
     eco_report_free(r);
     eco_study_free(s);
+}
+
+/* What one text of a report, and its path, come to. */
+static void redacted_to(const char *path, const char *shown, const char *gpu, const char *kept) {
+    eco_error err = {0};
+    eco_study *s = eco_study_new();
+    eco_report *r = make_report(gpu, "/home/ann/Qwen2-7B (shape only)");
+    ASSERT_OK(eco_study_add_report(s, r, path, true, &err), &err);
+    assert_string_equal(eco_study_text(s, 0, ECO_STUDY_REPORT), shown);
+    assert_string_equal(eco_study_text(s, 0, ECO_STUDY_GPU), kept);
+    assert_string_equal(eco_study_text(s, 0, ECO_STUDY_MODEL), "Qwen2-7B");
+    eco_report_free(r);
+    eco_study_free(s);
+}
+
+static void names_are_taken_out(void **state) {
+    (void)state;
+    redacted_to("/home/ann/energy.json", "energy.json", "NVIDIA H200", "NVIDIA H200");
+    redacted_to("ann/20261130T150901Z-92de83/energy.json", "20261130T150901Z-92de83/energy.json",
+                "H200 of ann@build7", "H200 of [redacted]");
+    redacted_to("20261130T150901Z-92de8g/energy.json", "energy.json", "pid 4711", "pid [redacted]");
+    redacted_to("20261130T150901Z-92de833/e.json", "e.json", "x --key y", "[redacted]");
+    redacted_to("20261130T150901Z-92de8/ann@x.json", "[redacted]", "/srv/ann", "ann");
+    redacted_to("energy.json", "energy.json", "H200", "H200");
 }
 
 static void session_over_run(void **state) {
@@ -81,7 +100,7 @@ static void session_over_run(void **state) {
     eco_study *s = eco_study_new();
     eco_report *r = make_report("g", "m");
     eco_report_set_string(r, ECO_FIELD_SESSION, ECO_TOP, "sitting-7");
-    ASSERT_OK(eco_study_add_report(s, r, "e.json", &err), &err);
+    ASSERT_OK(eco_study_add_report(s, r, "e.json", false, &err), &err);
     assert_string_equal(eco_study_text(s, 0, ECO_STUDY_SESSION), "sitting-7");
     assert_string_equal(eco_study_text(s, 0, ECO_STUDY_RUN), "run-1");
     eco_report_free(r);
@@ -91,20 +110,23 @@ static void session_over_run(void **state) {
 /* Texts that a spreadsheet would compute, that need quotes, or that have their own apostrophes, come back as they were. */
 static void csv_and_back(void **state) {
     (void)state;
-    static const char *const gpus[] = {"=1+2",     "+x",  "-x",   "@x",  "'=1",   "''-1",
-                                       "'quoted'", "a,b", "a\"b", "''x", "plain", "=\"a\",b"};
+    static const char *const gpus[] = {"=1+2",  "+x",       "-x",        "@x",     "'=1",
+                                       "''-1",  "'quoted'", "a,b",       "a\"b",   "''x",
+                                       "plain", "=\"a\",b", "\uff1d1+2", "\uff20x"};
     enum { N = sizeof gpus / sizeof gpus[0] };
     eco_error err = {0};
     eco_study *s = eco_study_new();
     for (size_t i = 0; i < N; i++) {
         eco_report *r = make_report(gpus[i], "m");
-        ASSERT_OK(eco_study_add_report(s, r, "e.json", &err), &err);
+        ASSERT_OK(eco_study_add_report(s, r, "e.json", false, &err), &err);
         eco_report_free(r);
     }
     eco_text csv = {0};
     eco_study_write_csv(s, &csv);
     assert_non_null(strstr(csv.data, "\n'=1+2,"));
     assert_non_null(strstr(csv.data, "\n\"'=\"\"a\"\",b\","));
+    assert_non_null(strstr(csv.data, "\n'\uff1d1+2,"));
+    assert_non_null(strstr(csv.data, "\n'\uff20x,"));
     eco_study *back = eco_study_new();
     ASSERT_OK(eco_study_add_csv(back, csv.data, csv.length, "t", &err), &err);
     assert_int_equal(eco_study_size(back), N);
@@ -126,7 +148,7 @@ static void control_characters(void **state) {
     eco_error err = {0};
     eco_study *s = eco_study_new();
     eco_report *r = make_report("a\033[31m\nb\t=1", "m");
-    ASSERT_OK(eco_study_add_report(s, r, "e.json", &err), &err);
+    ASSERT_OK(eco_study_add_report(s, r, "e.json", false, &err), &err);
     eco_text csv = {0};
     eco_study_write_csv(s, &csv);
     assert_null(strchr(csv.data, '\033'));
@@ -141,6 +163,23 @@ static void control_characters(void **state) {
     assert_null(strchr(md.data, '\033'));
     eco_text_free(&md);
     eco_text_free(&csv);
+    eco_report_free(r);
+    eco_study_free(s);
+}
+
+/* No cell of a Markdown table opens a tag, a link, code, emphasis or another cell. */
+static void markdown_cells(void **state) {
+    (void)state;
+    eco_error err = {0};
+    eco_study *s = eco_study_new();
+    eco_report *r = make_report("<b>|[a](x) ![i] `c` *e* _u_ ~s~ \\ &lt; {#1} +", "m");
+    ASSERT_OK(eco_study_add_report(s, r, "e.json", false, &err), &err);
+    eco_text md = {0};
+    eco_study_write_markdown(s, &md);
+    static const char cell[] = "\n| \\<b\\>\\|\\[a\\]\\(x\\) \\!\\[i\\] \\`c\\` \\*e\\* \\_u\\_ "
+                               "\\~s\\~ \\\\ \\&lt; \\{\\#1\\} \\+ | ";
+    assert_non_null(strstr(md.data, cell));
+    eco_text_free(&md);
     eco_report_free(r);
     eco_study_free(s);
 }
@@ -216,8 +255,8 @@ static void json_lines(void **state) {
     eco_error err = {0};
     eco_study *s = eco_study_new();
     eco_report *r = make_report("a  \"b\"", "m");
-    ASSERT_OK(eco_study_add_report(s, r, "e.json", &err), &err);
-    ASSERT_OK(eco_study_add_report(s, r, "e.json", &err), &err);
+    ASSERT_OK(eco_study_add_report(s, r, "e.json", false, &err), &err);
+    ASSERT_OK(eco_study_add_report(s, r, "e.json", false, &err), &err);
     eco_text text = {0};
     ASSERT_OK(eco_study_write_jsonl(s, &text, &err), &err);
     static const char begin[] = "{\"gpu\": \"a  \\\"b\\\"\", \"arch\": null, \"vram_gb\": 24, ";
@@ -233,9 +272,10 @@ static void json_lines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_report),       cmocka_unit_test(session_over_run),
-        cmocka_unit_test(csv_and_back),      cmocka_unit_test(control_characters),
-        cmocka_unit_test(published_columns), cmocka_unit_test(refusals),
-        cmocka_unit_test(cell_cap),          cmocka_unit_test(json_lines)};
+        cmocka_unit_test(from_report),        cmocka_unit_test(names_are_taken_out),
+        cmocka_unit_test(session_over_run),   cmocka_unit_test(csv_and_back),
+        cmocka_unit_test(control_characters), cmocka_unit_test(published_columns),
+        cmocka_unit_test(refusals),           cmocka_unit_test(cell_cap),
+        cmocka_unit_test(markdown_cells),     cmocka_unit_test(json_lines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
