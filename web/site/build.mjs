@@ -14,6 +14,7 @@ import { buildFacts, downloads } from "./pack/facts.mjs";
 import { readGallery } from "./pack/gallery.mjs";
 import { pageHtml } from "./pack/html.mjs";
 import { redirects } from "./pack/redirects.mjs";
+import { readExample, readSchema } from "./pack/schema.mjs";
 import { readGlossary, readPages, writePages } from "./pack/text_pages.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -54,6 +55,8 @@ const result = await bundle({
       "ecocompute-core-wasm": { contents: gzipSync(readFileSync(core), { level: 9 }), loader: "binary" },
       "ecocompute-glossary": json(readGlossary(root)),
       "ecocompute-gallery": json(readGallery(root)),
+      "ecocompute-schema": json(readSchema(root)),
+      "ecocompute-example": json(readExample(root)),
       "ecocompute-build": json({ ...facts, files: files.map(({ path, ...rest }) => rest), pages: pages.list }),
     }),
   ],

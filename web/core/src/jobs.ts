@@ -3,7 +3,7 @@
 // What each job takes and gives: src/jobs/*.c, as types. Units are in the names, as in C.
 
 export type Format = "FP16" | "BF16" | "NF4" | "NF4-DQ" | "INT8" | "W8A16" | "Q4_0" | "Q8_0" | "FP8";
-export type Profile = "v1.1-core" | "paired-1";
+export type Profile = "v1.1-core" | "paired-1" | "dataset-eligible";
 export type Bound =
   | "launch-bound"
   | "bandwidth-bound"
@@ -349,7 +349,7 @@ export interface ValidateAnswer {
   valid: boolean;
   /** Only where a profile was asked for. */
   profile?: Profile;
-  verdict?: "schema-invalid" | "schema-valid" | "protocol-conformant";
+  verdict?: "schema-invalid" | "schema-valid" | "protocol-conformant" | "dataset-eligible";
   findings: string[];
 }
 

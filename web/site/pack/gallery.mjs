@@ -6,6 +6,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
+/** Written as the tidy table writes it. */
+function stack(software) {
+  const tool = [software?.tool, software?.commit && `commit ${software.commit}`].filter(Boolean).join(" ");
+  return [tool, software?.nvidia_driver && `driver ${software.nvidia_driver}`].filter(Boolean).join("; ");
+}
+
 function row(path, report) {
   const { workload, results, measurement, uncertainty, system_under_test: system, software, session } = report;
   const repeat = uncertainty?.ci95_repeat;
@@ -20,7 +26,7 @@ function row(path, report) {
     params_b: workload.params_b,
     precision: workload.precision,
     engine: workload.engine,
-    engine_version: software?.ecocompute ?? software?.version ?? "",
+    engine_version: stack(software),
     weights: workload.weights,
     protocol: measurement.protocol,
     window: measurement.window,

@@ -20,6 +20,18 @@ declare module "ecocompute-gallery" {
   export default gallery;
 }
 
+declare module "ecocompute-schema" {
+  /** Path ("trials.arms[].precision"), type, unit, 1 where a report must have it, meaning. */
+  const fields: [path: string, type: string, unit: string, required: 0 | 1, meaning: string][];
+  export default fields;
+}
+
+declare module "ecocompute-example" {
+  /** A committed report with its traces. */
+  const example: { path: string; files: { name: string; text: string }[] };
+  export default example;
+}
+
 declare module "ecocompute-build" {
   /** What the page was built from. `date` is the day of the commit, so that one commit gives one page. */
   const build: {

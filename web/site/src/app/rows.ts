@@ -21,7 +21,7 @@ export interface Row {
   window: string;
   batch: number | null;
   context: number | null;
-  /** Independent trials. */
+  /** Independent trials; 0 where the source does not say. */
   n: number;
   fp16_mj: number | null;
   mj: number | null;

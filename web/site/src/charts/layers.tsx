@@ -18,7 +18,7 @@ const path = (points: readonly (readonly [number, number])[]): string =>
 
 /** About, at 12 px: Chinese characters are as wide as they are high. */
 function textWidth(text: string): number {
-  return [...text].reduce((sum, one) => sum + (one > "\u2e7f" ? 12 : 6.5), 12);
+  return [...text].reduce((sum, one) => sum + (one > "\u2e7f" ? 12 : 6.2), 12);
 }
 
 function ZoneShape({ zone, f }: { zone: Zone; f: Frame }): JSX.Element | null {
@@ -36,7 +36,7 @@ function ZoneShape({ zone, f }: { zone: Zone; f: Frame }): JSX.Element | null {
   return (
     <g class={`zone ${zone.tone}`}>
       <rect x={left} y={top} width={right - left} height={bottom - top} />
-      {zone.label !== undefined && (
+      {zone.label !== undefined && !(zone.tone === "phase" && right - left < textWidth(zone.label)) && (
         <text
           x={beyond ? right - 6 : left + 6}
           y={atBottom ? bottom - 7 : top + (tight ? 31 : 15)}
@@ -61,6 +61,9 @@ function LineShape({ line, f }: { line: Line; f: Frame }): JSX.Element {
   const points = line.points.map((p) => [f.x(p.x), f.y(p.y)] as const);
   const last = points.at(-1);
   const inner = last !== undefined && last[0] > f.right - 60;
+  // Written back over the line, which is higher there if it falls: then the label goes below.
+  const before = points.find(([px]) => last !== undefined && px >= last[0] - 60);
+  const below = inner && before !== undefined && before[1] < last[1] - 6;
   return (
     <g class={line.faded === true ? "line faded" : "line"}>
       <path stroke={line.colour} stroke-dasharray={line.dashed === true ? "6 5" : undefined} d={path(points)} />
@@ -68,7 +71,7 @@ function LineShape({ line, f }: { line: Line; f: Frame }): JSX.Element {
         <text
           class="direct"
           x={inner ? last[0] - 4 : last[0] + 6}
-          y={last[1] - 8}
+          y={last[1] + (below ? 18 : -8)}
           text-anchor={inner ? "end" : "start"}
           fill={line.colour}
         >

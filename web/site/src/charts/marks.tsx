@@ -64,7 +64,7 @@ function One({ mark, x, y, first, tip }: MarksProps & { mark: Mark; first: boole
       )}
       <circle class="target" cx={px} cy={py} r={TARGET} />
       {mark.dashedRing && <circle class="ring dashed" cx={px} cy={py} r={RADIUS + 5} />}
-      {mark.ringed && <circle class="ring" cx={px} cy={py} r={RADIUS + 5} />}
+      {mark.ringed && <circle class="ring" cx={px} cy={py} r={RADIUS + (mark.dashedRing === true ? 9 : 5)} />}
       <path
         class={mark.filled ? "point" : "point hollow"}
         transform={`translate(${px} ${py})`}

@@ -21,8 +21,9 @@ export interface Bar {
 
 const LEAST_PCT = 4;
 
-export function Bars({ bars, label }: { bars: readonly Bar[]; label: string }): JSX.Element {
-  const max = Math.max(...bars.map((one) => Math.max(one.value, one.hi ?? 0)), Number.MIN_VALUE);
+/** `max`: the value of a full track, where several groups share one scale. */
+export function Bars({ bars, label, max: top }: { bars: readonly Bar[]; label: string; max?: number }): JSX.Element {
+  const max = top ?? Math.max(...bars.map((one) => Math.max(one.value, one.hi ?? 0)), Number.MIN_VALUE);
   const pct = (v: number): string => `${(100 * v) / max}%`;
   return (
     <ul class="bars" aria-label={label}>

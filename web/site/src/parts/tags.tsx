@@ -22,6 +22,8 @@ const words = strings({
     confidence: { high: "high confidence", medium: "medium confidence", low: "low confidence" } satisfies Record<Confidence, string>,
     once: "measured once (n = 1, spread unknown)",
     times: (n: number) => `n = ${n}`,
+    unstated: "n not stated",
+    onceShort: "n = 1, spread unknown",
     stack: "Stack",
     noStack: "stack not recorded",
   },
@@ -39,6 +41,8 @@ const words = strings({
     confidence: { high: "置信程度高", medium: "置信程度中", low: "置信程度低" },
     once: "只测过一次（n = 1，离散程度未知）",
     times: (n: number) => `n = ${n}`,
+    unstated: "n 未注明",
+    onceShort: "n = 1，离散程度未知",
     stack: "软件栈",
     noStack: "未记录软件栈",
   },
@@ -71,6 +75,12 @@ export function BasisTag({ basis }: { basis: Basis }): JSX.Element {
 
 export function ConfidenceTag({ confidence }: { confidence: Confidence }): JSX.Element {
   return <span class="tag">{words().confidence[confidence]}</span>;
+}
+
+/** Of a row of the table, where 0 means that the source does not say. */
+export function trialsText(n: number): string {
+  const t = words();
+  return n === 0 ? t.unstated : n === 1 ? t.onceShort : t.times(n);
 }
 
 /** How often it was measured. */

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a measurement leaves behind: an example with the two plotted fields, and every field of the schema with its value in
+// the report at hand.
+
+import example from "ecocompute-example";
+import fields from "ecocompute-schema";
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { member, type Json } from "./read.js";
+import { selected } from "./store.js";
+import { words } from "./words.js";
+
+const sample = JSON.parse(example.files[0]?.text ?? "{}") as Json;
+const VALUE_MAX = 60;
+
+/** Members that say what was measured and what came out; the report has more. */
+const SHOWN: Record<string, readonly string[]> = {
+  schema_version: [],
+  system_under_test: ["gpu", "gpu_arch"],
+  workload: ["model_name", "params_b", "precision", "batch_size", "engine", "weights"],
+  results: ["energy_per_token_mj", "fp16_energy_per_token_mj", "vs_fp16_energy_pct", "basis", "verdict"],
+};
+const PLOTTED: Record<string, "x" | "y"> = { params_b: "x", vs_fp16_energy_pct: "y" };
+
+interface Line {
+  text: string;
+  axis?: "x" | "y" | undefined;
+}
+
+function exampleLines(): Line[] {
+  const lines: Line[] = [{ text: "{" }];
+  for (const [name, members] of Object.entries(SHOWN)) {
+    if (members.length === 0) {
+      lines.push({ text: `  "${name}": ${JSON.stringify(member(sample, name))},` });
+      continue;
+    }
+    lines.push({ text: `  "${name}": {` });
+    members.forEach((one) => lines.push({ text: `    "${one}": ${JSON.stringify(member(sample, `${name}.${one}`))},`, axis: PLOTTED[one] }));
+    lines.push({ text: "    …" }, { text: "  }," });
+  }
+  return [...lines, { text: "  …" }, { text: "}" }];
+}
+
+function Example(): JSX.Element {
+  const t = words();
+  return (
+    <figure class="example">
+      <figcaption class="quiet">
+        {t.exampleCaption}: <code>{example.path}</code>
+      </figcaption>
+      <pre tabIndex={0} role="region" aria-label={t.exampleCaption}>
+        <code>
+          {exampleLines().map((line, i) =>
+            line.axis === undefined ? (
+              <span key={i}>{`${line.text}\n`}</span>
+            ) : (
+              <span key={i}>
+                <mark>{line.text}</mark>
+                {`  ← ${line.axis === "x" ? t.x : t.y}\n`}
+              </span>
+            ),
+          )}
+        </code>
+      </pre>
+    </figure>
+  );
+}
+
+function valueText(value: Json | undefined): string {
+  const text = value === undefined || (typeof value === "object" && value !== null) ? "" : String(value);
+  return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text;
+}
+
+function Fields(): JSX.Element {
+  const t = words();
+  const [wanted, setWanted] = useState("");
+  const item = selected.value;
+  const json = item?.kind === "report" ? item.report.json : sample;
+  const low = wanted.trim().toLowerCase();
+  const rows = fields.filter(([path, , unit, , meaning]) => low === "" || `${path} ${unit} ${meaning}`.toLowerCase().includes(low));
+  return (
+    <div class="stack-y">
+      <div class="row">
+        <label class="field">
+          {t.filter}
+          <input type="text" value={wanted} spellcheck={false} onInput={(event) => setWanted(event.currentTarget.value)} />
+        </label>
+        <span class="quiet" role="status">
+          {t.fieldCount(rows.length, fields.length)} {t.valueOf(item?.kind === "report" ? item.name : t.theExample)}
+        </span>
+      </div>
+      <div class="scroll schema" role="region" tabIndex={0} aria-label={t.fields}>
+        <table>
+          <thead>
+            <tr>
+              {t.fieldColumns.map((name) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([path, type, unit, required, meaning]) => (
+              <tr key={path}>
+                <th scope="row">
+                  <code>{path}</code>
+                </th>
+                <td>{type}</td>
+                <td>{unit}</td>
+                <td>{required === 1 ? t.required : ""}</td>
+                <td lang="en">{meaning}</td>
+                <td>{valueText(member(json, path))}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+export function Output(): JSX.Element {
+  const t = words();
+  const [open, setOpen] = useState(false);
+  return (
+    <section class="stack-y" aria-labelledby="output">
+      <h2 id="output">{t.output}</h2>
+      <p>{t.outputLead}</p>
+      <Example />
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>{t.fields}</summary>
+        {open && <Fields />}
+      </details>
+      <p class="quiet">
+        <a href="data/energy-1.3.schema.json" download>
+          {t.schemaFile}
+        </a>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// include/ecocompute/warnings.def in Chinese: what was seen, and what to do. tests/web/test_run.mjs holds that no code lacks.
+
+export const WARNINGS_ZH: Record<string, readonly [text: string, advice: string]> = {
+  counter_integral_disagree: ["某个窗口内，能量计数器与功率积分相差超过 5 %", "运行 `ecocompute meters --characterize`；各臂之比比焦耳数更可信"],
+  no_energy_counter: ["此设备没有可用的能量计数器；能量由功率采样积分得到", "尽量使用带能量计数器的显卡（Volta 或更新，且不是 vGPU）"],
+  contended: ["测量期间有其他进程使用该设备", "停掉它们，或用 --device 测另一块卡"],
+  throttled: ["窗口内设备因过热或硬件制动而降速", "改善散热或降低负载，然后重测"],
+  power_capped: ["窗口内设备达到功率上限", "结果只对这一功率上限成立"],
+  clocks_moved: ["同一臂的各窗口之间，SM 时钟变化超过 5 %", "延长预热；如有权限，锁定时钟"],
+  sample_gap: ["功率采样缺失超过五个采样周期", "为采样线程空出一个 CPU 核"],
+  counter_reset: ["窗口内能量计数器倒退", "重测；重新加载驱动会使它清零"],
+  counter_frozen: ["负载下能量计数器不动", "重测；若仍如此，请报告显卡与驱动版本"],
+  cooldown_cap: ["到达冷却时限时，设备仍未回到空闲功率带", "提高 --cooldown-max"],
+  steady_not_reached: ["窗口开始前温度没有稳定（--thermal-mode steady）", "提高 --steady-max，或稳定机房与显卡的散热"],
+  tokens_short: ["某个窗口内完成的 token 少于十个", "提高 --window"],
+  device_lost: ["设备丢失；此前完成的区组已保留", "查看内核日志中的 Xid 消息"],
+  driver_stuck: ["驱动的一次调用没有返回；此前完成的区组已保留", "查看内核日志中的 Xid 消息；可能需要重新加载驱动"],
+  partial: ["运行被中断；已完成的区组已保留", "用 --resume 继续，或重新运行全部区组"],
+  resumed: ["运行曾中止，之后在同一显卡、同一次开机内继续；各区组来自多个进程", "比较前后的区组（trials.pairs）"],
+  few_blocks: ["少于五个区组：区间较宽，覆盖率也不太有把握", "使用默认的五个区组或更多"],
+  short_window: ["某个窗口短于 2 s 或 20 个节拍", "提高 --window（已发表规程：--iterations）"],
+  read_errors: ["设备拒绝了一些读数", "检查是否有其他程序在监视此卡，并查看最长的采样间隔"],
+  no_cross_check: ["无法读取功率：能量计数器没有旁证", "各臂之比比焦耳数更可信"],
+  persistence_off: ["持久模式关闭：程序之间驱动会卸载", "如有权限请打开（nvidia-smi -pm 1）"],
+  mig_shared: ["设备是一个 MIG 切片：能量属于整块卡", "在未启用 MIG 的卡上测量"],
+  debug_build: ["ecocompute 未经优化或带检查编译", "使用 release 预设"],
+  driver_library_path: ["驱动库来自已知驱动目录之外", "检查 LD_LIBRARY_PATH；替身库给出的是替身数字"],
+  source_overridden: ["电表读取的不是本机自己的文件", "测量时不要加 --meter-root；替身文件给出的是替身数字"],
+  external_meter: ["读数由用户自己的程序打印；本程序无法为读数及其覆盖范围作证", "有内置电表时请用内置的；并向读者说明该程序读的是什么"],
+  boundary_mismatch: ["电表看不到正在工作的设备，因此不给出能量", "选择边界包含该工作的电表（`ecocompute meters` 列出），或换一个 --device"],
+  replayed: ["读数由文件回放", "这不是测量"],
+  below_physical_floor: ["每个 token 的能耗低于“每个 token 的字节数 × 此卡每字节的能耗”", "检查 token 计数，以及电表是否对准正在工作的卡"],
+  idle_unsettled: ["读取空闲功率时它尚未稳定", "运行前让显卡休息一会儿"],
+  synthetic_weights: ["权重是合成的：只有模型的形状，没有它的知识", "能耗与速度对该形状成立；质量无从判断"],
+};
