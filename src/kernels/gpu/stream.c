@@ -438,6 +438,9 @@ KERNEL eco_stream(const struct gpu_stream_args args) {
     if (is_nf4()) {
         fill_table();
     }
+    if (is_dq()) {
+        fill_dq_map();
+    }
     block_barrier();
     run_phases(p);
 }

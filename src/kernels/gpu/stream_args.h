@@ -52,8 +52,20 @@ enum gpu_stream_format {
     STREAM_INT8,
     STREAM_NF4,
     STREAM_NF4_SMALL, /* as NF4, its table small: a value a nibble, for little shared memory */
-    STREAM_Q4_0
+    STREAM_Q4_0,
+    STREAM_NF4_DQ, /* as NF4, its absmax values quantized */
+    STREAM_NF4_DQ_SMALL
 };
+
+/* Tables in front of all else in shared memory, a multiple of 128: pairs of values of a byte of codes; NF4-DQ's
+ * map at the end. */
+static inline uint32_t stream_table_bytes(uint32_t format) {
+    return format == STREAM_NF4            ? STREAM_TABLE_BYTES
+           : format == STREAM_NF4_SMALL    ? STREAM_SMALL_TABLE_BYTES
+           : format == STREAM_NF4_DQ       ? STREAM_TABLE_BYTES + GPU_DQ_MAP_BYTES
+           : format == STREAM_NF4_DQ_SMALL ? STREAM_SMALL_TABLE_BYTES + GPU_DQ_MAP_BYTES
+                                           : 0;
+}
 
 /* Bytes of an input of `cols` padded columns. INT8 has, behind the values (FP16, of outliers alone), a
  * code a column and a byte for every four of which one is an outlier. */
@@ -96,7 +108,8 @@ struct gpu_phase {
     DEV(const void) scales;
     DEV(const half) gain; /* phases with a norm: [cols] */
     DEV(const half) bias; /* PHASE_QKV: [rows] or null */
-    uint32_t kind, unused, rows, cols, stride, n_blocks, layer, reserved;
+    DEV(const float) scales2; /* NF4-DQ: args.h */
+    uint32_t kind, rows, cols, stride, n_blocks, layer;
 };
 
 struct gpu_stream_args {

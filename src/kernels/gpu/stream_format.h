@@ -8,6 +8,7 @@
 #define ECOCOMPUTE_KERNELS_GPU_STREAM_FORMAT_H
 
 #include "kernels/quant.h"
+#include "kernels/quant_dynamic_map.h"
 #include "mma.h"
 #include "stream_args.h"
 #include "stream_device.h"
@@ -41,8 +42,14 @@ STREAM_INLINE float sum_of_warps(const SHARED float *of) {
 STREAM_INLINE bool is_wide(void) {
     return stream_is_wide(stream_format());
 }
+STREAM_INLINE bool is_dq(void) {
+    return stream_format() == STREAM_NF4_DQ || stream_format() == STREAM_NF4_DQ_SMALL;
+}
+STREAM_INLINE bool is_small(void) {
+    return stream_format() == STREAM_NF4_SMALL || stream_format() == STREAM_NF4_DQ_SMALL;
+}
 STREAM_INLINE bool is_nf4(void) {
-    return stream_format() == STREAM_NF4 || stream_format() == STREAM_NF4_SMALL;
+    return stream_format() == STREAM_NF4 || stream_format() == STREAM_NF4_SMALL || is_dq();
 }
 STREAM_INLINE bool is_nibble(void) {
     return is_nf4() || stream_format() == STREAM_Q4_0;
@@ -68,10 +75,15 @@ STREAM_INLINE uint32_t slot_row_scales(void) {
 }
 /* Bytes of the scales of a step's blocks; 0: one scale a row, or none. */
 STREAM_INLINE uint32_t scale_step_bytes(void) {
-    return is_nf4()                         ? 8 * 4
+    return is_dq()                          ? 8
+           : is_nf4()                       ? 8 * 4
            : stream_format() == STREAM_Q4_0 ? 16 * 2
            : stream_format() == STREAM_Q8_0 ? 8 * 2
                                             : 0;
+}
+/* The same in a slot, where NF4-DQ's have become NF4's. */
+STREAM_INLINE uint32_t slot_scale_step_bytes(void) {
+    return is_dq() ? 8 * 4 : scale_step_bytes();
 }
 /* The scale of the lane's 32 columns among those of a step; with four bits, of its part of 256 columns. */
 STREAM_INLINE float lane_scale(const SHARED char *scales, uint32_t part) {
@@ -127,7 +139,7 @@ STREAM_INLINE void fill_table(void) {
     for (uint32_t c = 0; c < NF4_CODES; c++) {
         low_value = low == c ? (half)values[c] : low_value;
     }
-    if (stream_format() == STREAM_NF4_SMALL) {
+    if (is_small()) {
         table[low * WARP + lane] = (half2){low_value, low_value};
         return;
     }
@@ -138,11 +150,47 @@ STREAM_INLINE void fill_table(void) {
     }
 }
 
-/* A multiple of 128. */
 STREAM_INLINE uint32_t table_bytes(void) {
-    return stream_format() == STREAM_NF4         ? STREAM_TABLE_BYTES
-           : stream_format() == STREAM_NF4_SMALL ? STREAM_SMALL_TABLE_BYTES
-                                                 : 0;
+    return stream_table_bytes(stream_format());
+}
+
+/* MARK: - NF4-DQ */
+
+/* What makes numbers of a row's codes of absmax, in its slot behind those codes, of which a group has
+ * one a lane. */
+struct dq_words {
+    float offset, scale[2]; /* of the first one's 256 blocks, and of the next */
+    uint32_t first;         /* place of the first one among its 256 */
+};
+
+STREAM_INLINE SHARED float *dq_map(void) {
+    return (SHARED float *)((SHARED char *)shared_dynamic + table_bytes() - GPU_DQ_MAP_BYTES);
+}
+STREAM_INLINE void fill_dq_map(void) {
+    static const float values[DYNAMIC_CODES] = {DYNAMIC_VALUES};
+    if (thread_index() < DYNAMIC_CODES) {
+        dq_map()[thread_index()] = values[thread_index()];
+    }
+}
+
+/* Absmax values where a group's codes were, for both rows: products then find what NF4 has. */
+STREAM_INLINE void decode_scales(SHARED char *slot) {
+    const uint32_t lane = thread_index() % WARP;
+    SHARED char *scales = slot + 2 * slot_row_bytes();
+    float value[2];
+    UNROLL
+    for (uint32_t row = 0; row < 2; row++) {
+        const SHARED uint8_t *codes = (const SHARED uint8_t *)scales + row * slot_row_scales();
+        const SHARED struct dq_words *of = (const SHARED struct dq_words *)(codes + WARP);
+        const float scale = of->first + lane < GPU_DQ_GROUP ? of->scale[0] : of->scale[1];
+        value[row] = fma_f32(dq_map()[codes[lane]], scale, of->offset);
+    }
+    warp_barrier(); /* all codes are read */
+    UNROLL
+    for (uint32_t row = 0; row < 2; row++) {
+        ((SHARED float *)(scales + row * slot_row_scales()))[lane] = value[row];
+    }
+    warp_barrier();
 }
 
 /* Sums of a warp: the C operand of its products (mma.h). Lanes 4 g … 4 g + 3 have 32 columns in
@@ -191,7 +239,7 @@ STREAM_INLINE float dot8_int8(vec2 w, vec4 x) {
 /* Values of the two codes in byte k of w. */
 STREAM_INLINE uint32_t nf4_pair(uint32_t w, uint32_t k, uint32_t lane_bytes) {
     const SHARED char *table = (const SHARED char *)shared_dynamic;
-    if (stream_format() == STREAM_NF4_SMALL) {
+    if (is_small()) {
         const uint32_t byte = w >> (8 * k);
         const uint32_t low = *(const SHARED uint32_t *)(table + ((byte & 15) << 7 | lane_bytes));
         const uint32_t high = *(const SHARED uint32_t *)(table + ((byte & 240) << 3 | lane_bytes));

@@ -126,7 +126,7 @@ STREAM_INLINE void reader_begin(struct reader *r, struct places p, uint32_t i) {
     r->n_groups = share.n_groups;
     r->left = part.n;
     r->row_bytes = phase->stride / 8 * code_bits();
-    r->scale_row_bytes = phase->n_blocks * (is_nf4() ? 4 : 2);
+    r->scale_row_bytes = phase->n_blocks * (is_dq() ? 1 : is_nf4() ? 4 : 2);
     r->rows_left = phase->rows - row;
     r->to_next = (int32_t)(2 * r->row_bytes - r->n_groups * slot_row_bytes());
     r->scale_to_next =
@@ -163,6 +163,38 @@ STREAM_INLINE void copy_scales(const struct reader *r, SHARED char *slot) {
                     there && r->rows_left > 1);
 }
 
+/* NF4-DQ: a code a lane, and struct dq_words. Eight lanes copy codes, three what lies in scales2. */
+STREAM_INLINE void copy_dq_scales(const struct reader *r, struct places p, SHARED char *slot) {
+    enum { CODES = WARP / 4, WORDS = 3 };
+    const SHARED struct gpu_phase *phase = p.phases + r->phase;
+    const uint32_t lane = thread_index() % WARP;
+    const uint32_t n_blocks = (phase->cols + NF4_BLOCK - 1) / NF4_BLOCK;
+    const bool in_turns = phase->kind == PHASE_GATE_UP;
+    const uint32_t n_tensors = in_turns ? 2 : phase->kind == PHASE_QKV ? 3 : 1;
+    const uint32_t n_first = in_turns                   ? phase->rows / 2
+                             : phase->kind == PHASE_QKV ? n_heads() * d_head()
+                                                        : phase->rows;
+    const uint32_t n_words = gpu_dq_words(n_first, n_blocks);
+    UNROLL
+    for (uint32_t k = 0; k < 2; k++) {
+        const struct gpu_dq_row row = gpu_dq_row_at(phase->rows - r->rows_left + k, phase->rows,
+                                                    n_tensors, n_first, n_blocks);
+        const uint32_t first = row.first_block + r->group * WARP;
+        const uint32_t word = lane == CODES ? 0 : 1 + first / GPU_DQ_GROUP + lane - (CODES + 1);
+        const GLOBAL char *code = r->scale + k * r->scale_row_bytes + lane * 4;
+        const GLOBAL char *other = (const GLOBAL char *)(phase->scales2 + row.tensor * n_words + word);
+        SHARED char *to = slot + 2 * slot_row_bytes() + k * slot_row_scales();
+        const bool is_code = lane < CODES;
+        const bool there = k < r->rows_left &&
+                           (is_code ? r->group * WARP + lane * 4 < r->scale_row_bytes : word < n_words);
+        if (lane < CODES + WORDS) {
+            copy_async_word(to + lane * 4, is_code ? code : other, there);
+        } else if (lane == CODES + WORDS) {
+            ((SHARED struct dq_words *)(to + WARP))->first = first % GPU_DQ_GROUP;
+        }
+    }
+}
+
 /* To the warp's next group, of this phase or one to come. False: there is none any more. */
 STREAM_INLINE bool reader_find(struct reader *r, struct places p) {
     while (r->left == 0 && r->phase + 1 < p.args->n_phases) {
@@ -190,7 +222,9 @@ STREAM_INLINE void ask(struct reader *r, struct places p) {
     if (reader_find(r, p)) {
         SHARED char *slot = p.ring + (warp_of_block() * n_slots() + r->slot) * slot_bytes();
         copy_codes(r, slot);
-        if (has_block_scale()) {
+        if (is_dq()) {
+            copy_dq_scales(r, p, slot);
+        } else if (has_block_scale()) {
             copy_scales(r, slot);
         }
         reader_advance(r);
@@ -259,7 +293,7 @@ STREAM_INLINE void use_group(const SHARED char *codes, const SHARED vec4 *input,
     if (is_nibble()) {
         NOT_UNROLLED
         for (uint32_t i = 0; i < n; i++) {
-            add_nibbles(s, codes + i * step_bytes(), scales + i * scale_step_bytes(),
+            add_nibbles(s, codes + i * step_bytes(), scales + i * slot_scale_step_bytes(),
                         input + i * (step_cols() / 8), fixed);
         }
         return;
@@ -310,7 +344,7 @@ STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct
     const uint32_t fixed = is_nf4() ? thread_index() % WARP * 4 : p.args->exponents;
     const float unit = p.scratch[SCRATCH_ABSMAX] * (1.0f / (127.0f * 1024.0f));
     SHARED float *segment = p.segments + 2 * (part.pair + warp_of_block());
-    const SHARED char *ring = p.ring + warp_of_block() * n_slots() * slot_bytes();
+    SHARED char *ring = p.ring + warp_of_block() * n_slots() * slot_bytes();
     struct sums s = none;
     while (part.n > 0) { /* the same for the whole warp */
         ring_wait();
@@ -318,7 +352,10 @@ STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct
         ask(r, p);
         const uint32_t step = part.group * group_steps();
         const SHARED vec4 *input = (const SHARED vec4 *)p.input + step * (step_cols() / 8);
-        const SHARED char *codes = ring + *slot * slot_bytes();
+        SHARED char *codes = ring + *slot * slot_bytes();
+        if (is_dq()) {
+            decode_scales(codes);
+        }
         const uint32_t n = min_u32(group_steps(), n_steps - step);
         if (stream_format() == STREAM_INT8) {
             use_two_int8(codes, 0, step, p, unit, &s);
