@@ -153,7 +153,7 @@ static void run_case(const batch_case *c) {
 
 static const eco_format formats[] = {ECO_FORMAT_FP16, ECO_FORMAT_NF4,  ECO_FORMAT_W8A16,
                                      ECO_FORMAT_BF16, ECO_FORMAT_Q4_0, ECO_FORMAT_Q8_0,
-                                     ECO_FORMAT_FP8,  ECO_FORMAT_INT8};
+                                     ECO_FORMAT_FP8,  ECO_FORMAT_INT8, ECO_FORMAT_NF4_DQ};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 static eco_model_shape tiny_shape(const char *name, const uint32_t n[7], bool tied, bool bias) {

@@ -31,7 +31,7 @@ static const struct {
     double tolerance;
 } formats[] = {{ECO_FORMAT_FP16, 2e-3},  {ECO_FORMAT_BF16, 2e-3}, {ECO_FORMAT_NF4, 2e-3},
                {ECO_FORMAT_W8A16, 2e-3}, {ECO_FORMAT_Q4_0, 2e-3}, {ECO_FORMAT_Q8_0, 2e-3},
-               {ECO_FORMAT_FP8, 2e-3},   {ECO_FORMAT_INT8, 1e-2}};
+               {ECO_FORMAT_FP8, 2e-3},   {ECO_FORMAT_INT8, 1e-2}, {ECO_FORMAT_NF4_DQ, 2e-3}};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 static double tolerance_of(eco_format format) {

@@ -348,7 +348,8 @@ INLINE float dq_scale(const struct batch_work *w, vec4 row, uint32_t chunk, uint
     const SHARED float *map = (const SHARED float *)(w->table + BATCH_PAIRS_BYTES);
     const uint32_t block = step / 2;
     const uint32_t code = row[0] >> (chunk % 2 * 16 + block * 8) & 255;
-    return fma_f32(map[code], float_of(block == 0 ? row[1] : row[2]), float_of(row[3]));
+    const float scale = float_of(block == 0 ? row[1] : row[2]);
+    return add_rounded(mul_rounded(map[code], scale), float_of(row[3]));
 }
 
 /* Of sixteens first, first + 1, from the scales of a tile's stage `chunk`; `step`: which 32 columns of it. */

@@ -173,7 +173,8 @@ STREAM_INLINE void fill_dq_map(void) {
     }
 }
 
-/* Absmax values where a group's codes were, for both rows: products then find what NF4 has. */
+/* Absmax values, to the bit the CPU's, where a group's codes were, for both rows: products then find
+ * what NF4 has. */
 STREAM_INLINE void decode_scales(SHARED char *slot) {
     const uint32_t lane = thread_index() % WARP;
     SHARED char *scales = slot + 2 * slot_row_bytes();
@@ -183,7 +184,7 @@ STREAM_INLINE void decode_scales(SHARED char *slot) {
         const SHARED uint8_t *codes = (const SHARED uint8_t *)scales + row * slot_row_scales();
         const SHARED struct dq_words *of = (const SHARED struct dq_words *)(codes + WARP);
         const float scale = of->first + lane < GPU_DQ_GROUP ? of->scale[0] : of->scale[1];
-        value[row] = fma_f32(dq_map()[codes[lane]], scale, of->offset);
+        value[row] = add_rounded(mul_rounded(dq_map()[codes[lane]], scale), of->offset);
     }
     warp_barrier(); /* all codes are read */
     UNROLL
