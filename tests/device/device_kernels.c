@@ -99,8 +99,9 @@ static void compare(const char *name, const eco_workload *workload, void *cpu, v
         n_cases++;
         n_bad += good ? 0 : 1;
         worst = error <= worst ? worst : error;
-        printf("%s  %-34s %-4s %5u tokens  %.2e  %s\n", good ? "ok  " : "FAIL", name,
+        printf("%s  %-34s %-6s %5u tokens  %.2e of %.0e  %s\n", good ? "ok  " : "FAIL", name,
                eco_format_at(workload->linear)->name, counts[i], error,
+               tolerance_of(workload->linear),
                highest(got, n_vocab) == highest(want, n_vocab) ? "same token" : "other token");
     }
     free(tokens);
@@ -294,8 +295,9 @@ static void adversarial_model(const char *name, const eco_workload *workload, vo
                 const bool good = error <= tolerance_of(workload->linear);
                 n_bad += good ? 0 : 1;
                 worst = error <= worst ? worst : error;
-                printf("%s  %-34s %-5s %-24s %.2e\n", good ? "ok  " : "FAIL", name,
-                       eco_format_at(workload->linear)->name, what, error);
+                printf("%s  %-34s %-6s %-24s %.2e of %.0e\n", good ? "ok  " : "FAIL", name,
+                       eco_format_at(workload->linear)->name, what, error,
+                       tolerance_of(workload->linear));
             }
             n_cases++;
             /* The next kind of matrix stands alone again. */
