@@ -173,8 +173,8 @@ static void print_table(const whole_plan *w, const eco_plan_index *index) {
                 (double)row->largest_bytes * 1e-9, (double)row->all_bytes * 1e-9, fit_word(w, row),
                 eco_experiment_state_name(index != NULL ? eco_plan_index_state(index, i)
                                                         : ECO_EXPERIMENT_PENDING),
-                arms, row->too_long ? "  (too long)" : "",
-                row->refusal.code != ECO_OK ? "  " : "", row->refusal.message);
+                arms, row->too_long ? "  (too long)" : "", row->refusal.code != ECO_OK ? "  " : "",
+                row->refusal.message);
     }
 }
 

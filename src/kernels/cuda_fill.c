@@ -56,8 +56,8 @@ typedef struct dq_buffers {
     float *absmax;              /* the same here, */
     float *own;                 /* and those of one tensor, in its order */
     uint8_t *own_codes, *codes; /* of one tensor; [n_rows][matrix->n_blocks] */
-    uint32_t n_words; /* of a tensor in scales2 */
-    float *scales2;   /* [tensors][n_words] */
+    uint32_t n_words;           /* of a tensor in scales2 */
+    float *scales2;             /* [tensors][n_words] */
 } dq_buffers;
 
 static void dq_free(cuda_model *model, dq_buffers *b) {

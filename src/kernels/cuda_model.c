@@ -88,8 +88,8 @@ static void carve_layer(uint64_t *next, const eco_workload *workload, cuda_layer
     const eco_format format = workload->linear;
     layer->qkv = carve_matrix(next, format, (matrix_rows){n_qkv, 3, n_query}, shape->d_model);
     layer->o = carve_tensor(next, format, shape->d_model, n_query);
-    layer->gate_up = carve_matrix(next, format, (matrix_rows){2 * shape->d_ff, 2, shape->d_ff},
-                                  shape->d_model);
+    layer->gate_up =
+        carve_matrix(next, format, (matrix_rows){2 * shape->d_ff, 2, shape->d_ff}, shape->d_model);
     layer->down = carve_tensor(next, format, shape->d_model, shape->d_ff);
     layer->qkv_bias = shape->qkv_bias ? carve(next, 2ull * n_qkv) : 0;
     layer->norm_attention = carve(next, 2ull * shape->d_model);

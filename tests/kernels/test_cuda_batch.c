@@ -146,8 +146,8 @@ static void test_every_batch_agrees_with_the_cpu(void **state) {
 
 static void test_every_format_agrees_with_the_cpu(void **state) {
     (void)state;
-    static const eco_format formats[] = {ECO_FORMAT_BF16, ECO_FORMAT_NF4,  ECO_FORMAT_W8A16,
-                                         ECO_FORMAT_Q4_0, ECO_FORMAT_Q8_0, ECO_FORMAT_FP8,
+    static const eco_format formats[] = {ECO_FORMAT_BF16, ECO_FORMAT_NF4,   ECO_FORMAT_W8A16,
+                                         ECO_FORMAT_Q4_0, ECO_FORMAT_Q8_0,  ECO_FORMAT_FP8,
                                          ECO_FORMAT_INT8, ECO_FORMAT_NF4_DQ};
     const eco_model_shape tied = odd_shape(true);
     const eco_model_shape untied = odd_shape(false);

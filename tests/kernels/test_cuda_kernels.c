@@ -140,8 +140,8 @@ static void assert_dq_scales(const cuda_matrix *ours, uint64_t our_row,
     const float *scales2 = (const float *)(uintptr_t)ours->scales2 +
                            row.tensor * gpu_dq_words(ours->n_first, theirs->n_blocks);
     for (uint32_t b = 0; b < theirs->n_blocks; b++) {
-        const float distance = ecoi_dynamic_values[codes[b]] *
-                               scales2[1 + (row.first_block + b) / NF4_DQ_BLOCK];
+        const float distance =
+            ecoi_dynamic_values[codes[b]] * scales2[1 + (row.first_block + b) / NF4_DQ_BLOCK];
         const float got = distance + scales2[0];
         const float want = ecoi_cpu_dq_absmax(theirs, their_row * theirs->n_blocks + b);
         assert_memory_equal(&got, &want, sizeof got);
@@ -282,8 +282,8 @@ static void test_logits_agree_with_the_cpu(void **state) {
 
 static void test_every_format_agrees_with_the_cpu(void **state) {
     (void)state;
-    const eco_format formats[] = {ECO_FORMAT_BF16,  ECO_FORMAT_NF4,  ECO_FORMAT_INT8,
-                                  ECO_FORMAT_W8A16, ECO_FORMAT_Q4_0, ECO_FORMAT_Q8_0,
+    const eco_format formats[] = {ECO_FORMAT_BF16,  ECO_FORMAT_NF4,   ECO_FORMAT_INT8,
+                                  ECO_FORMAT_W8A16, ECO_FORMAT_Q4_0,  ECO_FORMAT_Q8_0,
                                   ECO_FORMAT_FP8,   ECO_FORMAT_NF4_DQ};
     eco_model_shape shape = odd_shape(true);
     shape.d_ff = 1311; /* more than one group of a row, and rows without a partner */
@@ -354,8 +354,7 @@ static void test_shared_memory_is_checked_before_loading(void **state) {
     shape.d_ff = 131;
     shape.d_model = 8193;
     assert_int_equal(ecoi_backend_cuda.model_check(cuda, &fp16, &error), ECO_E_UNSUPPORTED);
-    assert_string_equal(error.message,
-                        "cuda: model odd is 8193 wide; the kernels take up to 8192");
+    assert_string_equal(error.message, "cuda: model odd is 8193 wide; the kernels take up to 8192");
 }
 
 static uint32_t highest(const float *logits, uint32_t n) {

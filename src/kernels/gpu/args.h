@@ -23,9 +23,9 @@ enum {
     GPU_HEAD_MAX = 256, /* widest attention head */
     GPU_ARGMAX_BLOCKS = 64,
     GPU_READ_BLOCK = 512,
-    GPU_DQ_GROUP = 256,        /* NF4-DQ: blocks that share a scale of their absmax */
+    GPU_DQ_GROUP = 256,         /* NF4-DQ: blocks that share a scale of their absmax */
     GPU_DQ_MAP_BYTES = 256 * 4, /* values of the codes of absmax */
-    GPU_PAD = 32 /* activations are padded with zeros to a multiple of this */
+    GPU_PAD = 32                /* activations are padded with zeros to a multiple of this */
 };
 
 /* NF4-DQ: absmax of a block = map[its code] · scale of its 256 blocks + offset of its tensor, where blocks

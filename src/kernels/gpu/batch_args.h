@@ -86,8 +86,7 @@ static inline uint32_t batch_row_bytes(uint32_t format, uint32_t columns) {
 static inline uint32_t batch_stage_bytes(uint32_t format, uint32_t columns, uint32_t tile_rows,
                                          uint32_t n_pad) {
     const uint32_t input_bytes = format == BATCH_INT8 ? 3 : 2; /* codes besides FP16 */
-    return tile_rows *
-               (batch_row_bytes(format, columns) + batch_scale_bytes(format, columns)) +
+    return tile_rows * (batch_row_bytes(format, columns) + batch_scale_bytes(format, columns)) +
            columns * n_pad * input_bytes;
 }
 static inline uint32_t batch_exchange_bytes(uint32_t n_pad) {

@@ -204,8 +204,7 @@ INLINE void copy_dq_scales(const struct batch_work *w, SHARED char *to, struct b
             const uint32_t row = at.tile * tile_rows_of(a) + (n >> 2);
             const struct gpu_dq_row place =
                 gpu_dq_row_at(row, a->rows, a->n_tensors, a->n_first, n_blocks);
-            const uint32_t word =
-                which == 3 ? 0 : 1 + (place.first_block + block) / GPU_DQ_GROUP;
+            const uint32_t word = which == 3 ? 0 : 1 + (place.first_block + block) / GPU_DQ_GROUP;
             const GLOBAL char *from =
                 which == 0 ? (const GLOBAL char *)a->scales + row * a->n_blocks + at.chunk / 2 * 4
                            : (const GLOBAL char *)(a->scales2 + place.tensor * n_words + word);
@@ -363,10 +362,10 @@ INLINE struct batch_scales load_scales(const struct batch_work *w, const SHARED 
     for (uint32_t i = 0; i < 4; i++) {
         const uint32_t row = row_of_sums(w, first + i / 2) + 2 * g + i % 2;
         const SHARED char *from = scales + row * row_bytes;
-        out.of[i / 2][i % 2] = format_of(a) == BATCH_NF4_DQ
-                                   ? dq_scale(w, *(const SHARED vec4 *)from, chunk, step)
-                               : format_of(a) == BATCH_NF4 ? ((const SHARED float *)from)[step / 2]
-                                                           : (float)((const SHARED half *)from)[step];
+        out.of[i / 2][i % 2] =
+            format_of(a) == BATCH_NF4_DQ ? dq_scale(w, *(const SHARED vec4 *)from, chunk, step)
+            : format_of(a) == BATCH_NF4  ? ((const SHARED float *)from)[step / 2]
+                                         : (float)((const SHARED half *)from)[step];
     }
     return out;
 }

@@ -106,8 +106,8 @@ enum gpu_phase_kind {
 struct gpu_phase {
     DEV(const void) weights;
     DEV(const void) scales;
-    DEV(const half) gain; /* phases with a norm: [cols] */
-    DEV(const half) bias; /* PHASE_QKV: [rows] or null */
+    DEV(const half) gain;     /* phases with a norm: [cols] */
+    DEV(const half) bias;     /* PHASE_QKV: [rows] or null */
     DEV(const float) scales2; /* NF4-DQ: args.h */
     uint32_t kind, rows, cols, stride, n_blocks, layer;
 };

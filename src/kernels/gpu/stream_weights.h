@@ -182,11 +182,13 @@ STREAM_INLINE void copy_dq_scales(const struct reader *r, struct places p, SHARE
         const uint32_t first = row.first_block + r->group * WARP;
         const uint32_t word = lane == CODES ? 0 : 1 + first / GPU_DQ_GROUP + lane - (CODES + 1);
         const GLOBAL char *code = r->scale + k * r->scale_row_bytes + lane * 4;
-        const GLOBAL char *other = (const GLOBAL char *)(phase->scales2 + row.tensor * n_words + word);
+        const GLOBAL char *other =
+            (const GLOBAL char *)(phase->scales2 + row.tensor * n_words + word);
         SHARED char *to = slot + 2 * slot_row_bytes() + k * slot_row_scales();
         const bool is_code = lane < CODES;
-        const bool there = k < r->rows_left &&
-                           (is_code ? r->group * WARP + lane * 4 < r->scale_row_bytes : word < n_words);
+        const bool there =
+            k < r->rows_left &&
+            (is_code ? r->group * WARP + lane * 4 < r->scale_row_bytes : word < n_words);
         if (lane < CODES + WORDS) {
             copy_async_word(to + lane * 4, is_code ? code : other, there);
         } else if (lane == CODES + WORDS) {
