@@ -154,9 +154,6 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
     const uint32_t grid = model->device->n_sm;
     const uint32_t n_query = shape->n_heads * shape->d_head;
     const uint32_t widest = max_u32(max_u32(shape->d_model, shape->d_ff), n_query);
-    const uint32_t rows =
-        max_u32(max_u32(shape->n_vocab, 2 * shape->d_ff),
-                max_u32(n_query + 2 * shape->n_kv_heads * shape->d_head, shape->d_model));
     uint32_t lanes = 1;
     while (lanes * 8 < memory->d_stride) {
         lanes *= 2;
@@ -190,7 +187,6 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
         .n_splits = max_u32(1, min_u32(memory->n_splits, grid / shape->n_heads)),
         .lanes = lanes,
         .input_cols = stream_padded_cols(widest),
-        .n_segments = ((rows + 1) / 2 / grid + 1 + STREAM_WORKERS_MAX + 1) & ~1u,
         .eps = (float)shape->norm_eps,
         .scale = (float)(1.0 / sqrt((double)shape->d_head)),
         .inverse_width = (float)(1.0 / shape->d_model)};
@@ -200,6 +196,19 @@ static uint32_t table_bytes(uint32_t format) {
     return format == STREAM_NF4         ? STREAM_TABLE_BYTES
            : format == STREAM_NF4_SMALL ? STREAM_SMALL_TABLE_BYTES
                                         : 0u;
+}
+
+/* Row pairs of the tiles of a block in the largest of the phases, and of one more a warp. */
+static uint32_t n_segments(const cuda_model *model, bool layers, bool head, uint32_t format) {
+    const eco_model_shape *shape = &model->shape;
+    const uint32_t n_qkv = (shape->n_heads + 2 * shape->n_kv_heads) * shape->d_head;
+    uint32_t rows = head ? shape->n_vocab : 0;
+    if (layers) {
+        rows = max_u32(max_u32(rows, 2 * shape->d_ff), max_u32(n_qkv, shape->d_model));
+    }
+    const uint32_t tile = stream_tile_rows(format);
+    const uint32_t tiles = (rows + tile - 1) / tile / model->device->n_sm + 1;
+    return (tile / 2 * (tiles + STREAM_WORKERS_MAX) + 1) & ~1u;
 }
 
 /* As many slots a warp as the card's shared memory allows, and then as many warps. False: not even
@@ -231,6 +240,8 @@ static eco_status some_phases(const cuda_model *model, uint32_t first, uint32_t 
     out->phases = model->memory.phases + first * sizeof(struct gpu_phase);
     out->n_phases = n;
     out->format = (uint32_t)stream_format(format);
+    const uint32_t n_layers = model->shape.n_layers * CUDA_LAYER_PHASES;
+    out->n_segments = n_segments(model, first < n_layers, first + n > n_layers, out->format);
     out->input_bytes =
         max_u32(stream_input_bytes(out->format, out->input_cols), (uint32_t)STREAM_ATTENTION_BYTES);
     if (fit(out, have) && (out->format != STREAM_NF4 || out->n_workers == STREAM_WORKERS_MAX)) {

@@ -71,27 +71,38 @@ STREAM_INLINE struct part ask_part(const GLOBAL half *from, uint32_t n) {
     return part;
 }
 
-union four_halves {
-    half value[4];
-    vec2 words;
-};
+/* Q4_0 takes nibbles i and i + 4 of a word at once, so these lie side by side, pairs 0 and 2 of a word before 1 and 3:
+ * of two lanes one has the even columns of both, the other the odd ones. Eight lanes sum up a block of 32. */
+STREAM_INLINE vec2 input_by_nibbles(struct places p, uint32_t e, vec2 v) {
+    const bool odd = e / 4 % 2 == 1;
+    float sum = (half_low(v[0]) + half_high(v[0])) + (half_low(v[1]) + half_high(v[1]));
+    const uint32_t other = shuffle_xor_u32(odd ? v[0] : v[1], 1);
+    UNROLL
+    for (uint32_t mask = 1; mask < 8; mask <<= 1) {
+        sum += shuffle_xor(sum, mask);
+    }
+    if (e % 32 == 0) {
+        input_offsets(p)[e / 32] = sum * -0x8p-24f;
+    }
+    const uint32_t first = odd ? other : v[0];
+    const uint32_t second = odd ? v[1] : other;
+    return (vec2){byte_permute(first, second, 0x5410u), byte_permute(first, second, 0x7632u)};
+}
 
-/* Columns e … e + 3 of the input, e a multiple of 4: rounded to FP16, then scaled. */
+/* Columns e … e + 3 of the input, e a multiple of 4: rounded to FP16, then scaled. The warp's lanes have
+ * neighbours. FP8 takes bytes i and i + 2 of a word at once, so these lie side by side: even, then odd. */
 STREAM_INLINE void store_input(struct places p, uint32_t e, const float value[4]) {
-    union four_halves v;
+    float x[4];
     UNROLL
     for (uint32_t k = 0; k < 4; k++) {
-        const uint32_t to = stream_format() == STREAM_FP8 ? (k & 1) << 1 | k >> 1 : k;
-        v.value[to] = (half)((float)(half)value[k] * input_factor());
+        x[k] = stream_format() == STREAM_INT8 ? (float)(half)value[k] * input_factor() : value[k];
     }
+    const bool crossed = stream_format() == STREAM_FP8 || stream_format() == STREAM_Q4_0;
+    vec2 v = {half2_of(x[0], crossed ? x[2] : x[1]), half2_of(crossed ? x[1] : x[2], x[3])};
     if (stream_format() == STREAM_Q4_0) {
-        UNROLL
-        for (uint32_t k = 0; k < 4; k++) {
-            p.input[slot(e + k)] = v.value[k];
-        }
-        return;
+        v = input_by_nibbles(p, e, v);
     }
-    *(SHARED vec2 *)(p.input + slot(e)) = v.words;
+    *(SHARED vec2 *)(p.input + e) = v;
 }
 
 /* Turns of what is told in a layer; the residual stream has two, behind attention and at the end. */
@@ -262,12 +273,15 @@ struct row_pair {
 };
 
 STREAM_INLINE struct row_pair pair_rows(struct share share, struct places p, uint32_t i) {
-    const uint32_t begin = i * share.n_groups;
+    const uint32_t tile = is_nibble() ? i / 4 : i;
+    const uint32_t begin = tile * share.n_groups;
     uint32_t w = times_inverse(begin, share.inverse_each);
+    const SHARED float *from = p.segments + 2 * i + tile_rows() * w;
     struct row_pair sum = {0.0f, 0.0f};
     for (; w * share.n_each < begin + share.n_groups && w < n_workers(); w++) {
-        sum.first += p.segments[2 * (i + w)];
-        sum.second += p.segments[2 * (i + w) + 1];
+        sum.first += from[0];
+        sum.second += from[1];
+        from += tile_rows();
     }
     return sum;
 }
@@ -282,7 +296,7 @@ STREAM_INLINE struct extras ask_extras(const SHARED struct gpu_stream_args *a,
                                        const SHARED struct gpu_phase *phase, struct share share,
                                        uint32_t i) {
     struct extras e = {0.0f, 0.0f, 1.0f, 1.0f};
-    const uint32_t row = 2 * (share.first_pair + i);
+    const uint32_t row = share.first_row + 2 * i;
     if (i >= share.n_pairs) {
         return e;
     }
@@ -357,7 +371,7 @@ STREAM_INLINE void finish(const SHARED struct gpu_stream_args *a,
     block_barrier();
     for (uint32_t i = thread_index(); i < share.n_pairs; i += STREAM_BLOCK) {
         const struct extras e = i == thread_index() ? mine : ask_extras(a, phase, share, i);
-        const uint32_t row = 2 * (share.first_pair + i);
+        const uint32_t row = share.first_row + 2 * i;
         const struct row_pair sum = pair_rows(share, p, i);
         const float first = fma_f32(sum.first, factor * e.first_scale, e.first);
         const float second = fma_f32(sum.second, factor * e.second_scale, e.second);

@@ -16,6 +16,7 @@ enum {
     STREAM_REGISTERS = 128,   /* a thread, so that a block fits on every multiprocessor */
     STREAM_COLS_MAX = 8192,   /* of the residual stream: its normalisation is held in registers */
     STREAM_GROUP_COLS = 1024, /* inputs are padded with zeros to a multiple of this */
+    STREAM_STEP_COLS = 256,   /* of a row that a warp multiplies at a step */
     STREAM_SLOTS_MIN = 2,     /* of a warp's ring: in flight, but for one */
     STREAM_SLOTS_MAX = 5,
     STREAM_ARGS_BYTES = 256,
@@ -55,30 +56,40 @@ enum gpu_stream_format {
     STREAM_Q4_0
 };
 
-/* Bytes of an input of `cols` padded columns. INT8 has, behind the values (FP16, of outliers alone), a
- * code a column and a byte for every four of which one is an outlier. */
+/* Bytes of an input of `cols` padded columns. Behind the values, INT8 (FP16, of outliers alone) has a
+ * code a column and a byte for every four of which one is an outlier; Q4_0 a float for every block of 32. */
 static inline uint32_t stream_input_bytes(uint32_t format, uint32_t cols) {
-    return format == STREAM_INT8 ? 3 * cols + cols / 4 : 2 * cols;
+    return format == STREAM_INT8   ? 3 * cols + cols / 4
+           : format == STREAM_Q4_0 ? 2 * cols + cols / 8
+                                   : 2 * cols;
 }
 
 static inline bool stream_is_wide(uint32_t format) {
     return format <= STREAM_BF16;
 }
-/* Columns and bytes of one row that a warp multiplies at a step. */
-static inline uint32_t stream_step_cols(uint32_t format) {
-    return format >= STREAM_NF4 ? 512 : 256;
+static inline bool stream_is_nibble(uint32_t format) {
+    return format >= STREAM_NF4;
 }
+/* Rows that a warp multiplies at once. */
+static inline uint32_t stream_tile_rows(uint32_t format) {
+    return stream_is_nibble(format) ? 8 : 2;
+}
+/* Bytes of one row that a warp multiplies at a step, and those of the scales of its blocks; 0: one scale
+ * a row, or none. */
 static inline uint32_t stream_step_bytes(uint32_t format) {
-    return stream_is_wide(format) ? 512 : 256;
+    return stream_is_nibble(format) ? 128 : stream_is_wide(format) ? 512 : 256;
 }
-/* Steps of a row pair that fill a slot of a ring. Asking costs as much for fewer. */
+static inline uint32_t stream_step_scales(uint32_t format) {
+    return stream_is_nibble(format) || format == STREAM_Q8_0 ? 16 : 0;
+}
+/* Steps of a tile that fill a slot of a ring. Asking costs as much for fewer. */
 static inline uint32_t stream_group_steps(uint32_t format) {
-    return stream_is_wide(format) ? 2 : 4;
+    return stream_is_wide(format) || stream_is_nibble(format) ? 2 : 4;
 }
-/* A slot: codes of two rows; then, of narrow formats, room for the scales of their blocks. */
+/* A slot: codes of a tile's rows, then the scales of their blocks. */
 static inline uint32_t stream_slot_bytes(uint32_t format) {
-    return 2 * stream_group_steps(format) *
-           (stream_step_bytes(format) + (stream_is_wide(format) ? 0 : 32));
+    return stream_tile_rows(format) * stream_group_steps(format) *
+           (stream_step_bytes(format) + stream_step_scales(format));
 }
 
 /* What a phase does with the sums of a row pair. */
@@ -127,10 +138,8 @@ struct gpu_stream_args {
     uint32_t lanes;       /* that share a position: a power of two, 8 lanes >= d_stride */
     uint32_t input_cols;  /* the widest input, padded as stream_padded_cols says */
     uint32_t input_bytes; /* room for that, or for attention's needs */
-    uint32_t n_segments;  /* room for partial sums of a phase: row pairs of a block + workers */
+    uint32_t n_segments;  /* room for partial sums of a phase, in row pairs: a block's tiles + workers */
     uint32_t position, token, first_turn; /* the kernel's own: from the state and the turn */
-    uint32_t
-        exponents; /* likewise: of 1024 as FP16, twice, which no compiler shall put into instructions */
     float eps, scale, inverse_width; /* scale 1 / sqrt(d_head), inverse_width 1 / d_model */
 };
 
