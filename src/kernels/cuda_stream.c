@@ -154,9 +154,9 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
     const uint32_t grid = model->device->n_sm;
     const uint32_t n_query = shape->n_heads * shape->d_head;
     const uint32_t widest = max_u32(max_u32(shape->d_model, shape->d_ff), n_query);
-    uint32_t lanes = 1;
-    while (lanes * 8 < memory->d_stride) {
-        lanes *= 2;
+    uint32_t lane_bits = 0;
+    while (8u << lane_bits < memory->d_stride) {
+        lane_bits++;
     }
     return (struct gpu_stream_args){
         .embedding = memory->embedding.weights,
@@ -185,7 +185,9 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
         .d_stride = memory->d_stride,
         .capacity = memory->capacity,
         .n_splits = max_u32(1, min_u32(memory->n_splits, grid / shape->n_heads)),
-        .lanes = lanes,
+        .lane_bits = lane_bits,
+        .heads_a_key = shape->n_heads / shape->n_kv_heads,
+        .key_inverse = inverse_of(shape->n_heads / shape->n_kv_heads),
         .input_cols = stream_padded_cols(widest),
         .eps = (float)shape->norm_eps,
         .scale = (float)(1.0 / sqrt((double)shape->d_head)),
@@ -241,7 +243,7 @@ static eco_status some_phases(const cuda_model *model, uint32_t first, uint32_t 
     out->n_phases = n;
     out->format = (uint32_t)stream_format(format);
     const uint32_t n_layers = model->shape.n_layers * CUDA_LAYER_PHASES;
-    out->n_segments = n_segments(model, first < n_layers, first + n > n_layers, out->format);
+    out->n_segments = n_segments(model, first<n_layers, first + n> n_layers, out->format);
     out->input_bytes =
         max_u32(stream_input_bytes(out->format, out->input_cols), (uint32_t)STREAM_ATTENTION_BYTES);
     if (fit(out, have) && (out->format != STREAM_NF4 || out->n_workers == STREAM_WORKERS_MAX)) {

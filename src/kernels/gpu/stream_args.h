@@ -64,6 +64,15 @@ static inline uint32_t stream_input_bytes(uint32_t format, uint32_t cols) {
                                    : 2 * cols;
 }
 
+/* n > 0 as a factor of 2^-32, rounded up; 0 stands for 1. */
+static inline uint32_t inverse_of(uint32_t n) {
+    return 0xffffffffu / n + 1;
+}
+/* x / n by its inverse, for x n below 2^32. */
+static inline uint32_t times_inverse(uint32_t x, uint32_t inverse) {
+    return inverse == 0 ? x : (uint32_t)((uint64_t)x * inverse >> 32);
+}
+
 static inline bool stream_is_wide(uint32_t format) {
     return format <= STREAM_BF16;
 }
@@ -135,28 +144,33 @@ struct gpu_stream_args {
     uint32_t n_layers, n_phases, d_model, d_ff, embedding_stride, n_heads, n_kv_heads, d_head,
         d_stride, capacity;
     uint32_t n_splits;    /* of the cache, at most; few positions use fewer */
-    uint32_t lanes;       /* that share a position: a power of two, 8 lanes >= d_stride */
+    uint32_t lane_bits;   /* of how many lanes share a position: 8 << lane_bits >= d_stride */
+    uint32_t heads_a_key; /* query heads of a KV head */
+    uint32_t key_inverse; /* inverse_of that */
     uint32_t input_cols;  /* the widest input, padded as stream_padded_cols says */
     uint32_t input_bytes; /* room for that, or for attention's needs */
-    uint32_t n_segments;  /* room for partial sums of a phase, in row pairs: a block's tiles + workers */
+    uint32_t
+        n_segments; /* room for partial sums of a phase, in row pairs: a block's tiles + workers */
     uint32_t position, token, first_turn; /* the kernel's own: from the state and the turn */
-    float eps, scale, inverse_width; /* scale 1 / sqrt(d_head), inverse_width 1 / d_model */
+    float eps, scale, inverse_width;      /* scale 1 / sqrt(d_head), inverse_width 1 / d_model */
 };
 
 /* What the text is specialised for (cuda_stream.c): a function of the kernels, the argument it stands
  * for, and the constant in the text that is written over. The less a multiprocessor has to fetch of the code,
  * the sooner a token is done. */
-#define STREAM_CONSTANTS(X)                 \
-    X(stream_format, format, "0x0ec0f000")  \
-    X(n_slots, n_slots, "0x0ec0f001")       \
-    X(n_workers, n_workers, "0x0ec0f002")   \
-    X(d_model, d_model, "0x0ec0f004")       \
-    X(d_head, d_head, "0x0ec0f005")         \
-    X(d_stride, d_stride, "0x0ec0f006")     \
-    X(n_heads, n_heads, "0x0ec0f007")       \
-    X(n_kv_heads, n_kv_heads, "0x0ec0f008") \
-    X(lanes, lanes, "0x0ec0f009")           \
-    X(n_splits_max, n_splits, "0x0ec0f00a") \
-    X(d_ff, d_ff, "0x0ec0f00b")
+#define STREAM_CONSTANTS(X)                   \
+    X(stream_format, format, "0x0ec0f000")    \
+    X(n_slots, n_slots, "0x0ec0f001")         \
+    X(n_workers, n_workers, "0x0ec0f002")     \
+    X(d_model, d_model, "0x0ec0f004")         \
+    X(d_head, d_head, "0x0ec0f005")           \
+    X(d_stride, d_stride, "0x0ec0f006")       \
+    X(n_heads, n_heads, "0x0ec0f007")         \
+    X(n_kv_heads, n_kv_heads, "0x0ec0f008")   \
+    X(lane_bits, lane_bits, "0x0ec0f009")     \
+    X(n_splits_max, n_splits, "0x0ec0f00a")   \
+    X(d_ff, d_ff, "0x0ec0f00b")               \
+    X(heads_a_key, heads_a_key, "0x0ec0f00c") \
+    X(key_inverse, key_inverse, "0x0ec0f00d")
 
 #endif

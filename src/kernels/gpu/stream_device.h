@@ -108,6 +108,13 @@ STREAM_INLINE void tell(GLOBAL uint64_t *to, uint32_t value, uint32_t turn) {
         "r"(value), "r"(turn)
         : "memory");
 }
+/* Two neighbours, at a multiple of 16 bytes. */
+STREAM_INLINE void tell_two(GLOBAL uint64_t *to, uint32_t first, uint32_t second, uint32_t turn) {
+    __asm__ volatile("{\n\t.reg .b64 v, w;\n\tmov.b64 v, {%1, %3};\n\tmov.b64 w, {%2, %3};\n\t"
+                     "st.relaxed.gpu.global.v2.b64 [%0], {v, w};\n\t}" ::"l"(to),
+                     "r"(first), "r"(second), "r"(turn)
+                     : "memory");
+}
 /* FP16 with the lower half of the turn. */
 STREAM_INLINE void tell_half(GLOBAL uint32_t *to, half value, uint32_t turn) {
     const union fp16_bits bits = {.value = value};
@@ -197,6 +204,10 @@ static inline void prefetch_second_cache(const void *p) {
 STREAM_CONSTANTS(STREAM_CONSTANT)
 void ring_wait(void);
 void tell(uint64_t *to, uint32_t value, uint32_t turn);
+static inline void tell_two(uint64_t *to, uint32_t first, uint32_t second, uint32_t turn) {
+    tell(to, first, turn);
+    tell(to + 1, second, turn);
+}
 void tell_half(uint32_t *to, half value, uint32_t turn);
 static inline vec4 hear_two(const uint64_t *from) {
     return (vec4){(uint32_t)from[0], (uint32_t)(from[0] >> 32), (uint32_t)from[1],
@@ -211,14 +222,5 @@ static inline vec4 hear_halves(const uint32_t *from) {
 void wait_on(uint32_t *turns);
 
 #endif
-
-/* n > 0 as a factor of 2^-32, rounded up; 0 stands for 1. */
-STREAM_INLINE uint32_t inverse_of(uint32_t n) {
-    return 0xffffffffu / n + 1;
-}
-/* x / n by its inverse, for x n below 2^32. */
-STREAM_INLINE uint32_t times_inverse(uint32_t x, uint32_t inverse) {
-    return inverse == 0 ? x : (uint32_t)((uint64_t)x * inverse >> 32);
-}
 
 #endif
