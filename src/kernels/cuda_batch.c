@@ -376,6 +376,7 @@ static eco_status launch_gemm(cuda_model *model, const cuda_matrix *matrix, uint
     args->weights = matrix->weights;
     args->scales = matrix->scales;
     args->scales2 = matrix->scales2;
+    args->dq_map = model->memory.dq_map;
     args->n_tensors = matrix->n_tensors;
     args->n_first = matrix->n_first;
     args->part = model->memory.batch.part;

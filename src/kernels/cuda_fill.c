@@ -307,6 +307,10 @@ eco_status ecoi_cuda_fill(cuda_model *model, eco_error *err) {
     }
     ECO_TRY(fill_ends(model, err));
     ECO_TRY(fill_angles(model, err));
+    ECO_TRY(ecoi_cuda_done(device,
+                           api->copy_to_device(model->memory.dq_map, ecoi_dynamic_values,
+                                               sizeof ecoi_dynamic_values, model->stream),
+                           "copying the values of NF4-DQ's absmax", err));
     for (uint32_t i = 0; i < model->workload.n_prompt; i++) {
         model->prompt[i] = syn_prompt_token(model->workload.seed, i, model->shape.n_vocab);
     }

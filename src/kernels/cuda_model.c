@@ -142,6 +142,7 @@ cuda_memory ecoi_cuda_plan(const eco_workload *workload, uint64_t base, cuda_lay
         layer->k_cache = carve(&next, cache_bytes);
         layer->v_cache = carve(&next, cache_bytes);
     }
+    memory.dq_map = carve(&next, GPU_DQ_MAP_BYTES);
     memory.angles = carve(&next, 4ull * memory.capacity * shape->d_head);
     memory.buffers_begin = next;
     carve_buffers(&next, workload, &memory);

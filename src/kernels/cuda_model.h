@@ -89,6 +89,7 @@ typedef struct cuda_memory {
     cuda_layer *layers; /* [n_layers], owned by the model; NULL: only counted */
     cuda_matrix embedding, head;
     uint64_t norm_final, angles;
+    uint64_t dq_map; /* ecoi_dynamic_values */
     uint64_t x, qkv, attended, hidden, logits, part, best_value, best_index, forced, state, sink,
         phases, turn;
     uint64_t buffers_begin,

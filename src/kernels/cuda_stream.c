@@ -149,9 +149,9 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
     const cuda_memory *memory = &model->memory;
     const eco_model_shape *shape = &model->shape;
     const uint32_t grid = model->device->n_sm;
-    uint32_t lanes = 1;
-    while (lanes * 8 < memory->d_stride) {
-        lanes *= 2;
+    uint32_t lane_bits = 0;
+    while (8u << lane_bits < memory->d_stride) {
+        lane_bits++;
     }
     return (struct gpu_stream_args){
         .embedding = memory->embedding.weights,
@@ -168,6 +168,7 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
         .best_index = memory->best_index,
         .turn = memory->turn,
         .state = memory->state,
+        .dq_map = memory->dq_map,
         .cache_stride =
             shape->n_layers > 1 ? (model->layers[1].k_cache - model->layers[0].k_cache) / 2 : 0,
         .n_layers = shape->n_layers,
@@ -180,10 +181,31 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
         .d_stride = memory->d_stride,
         .capacity = memory->capacity,
         .n_splits = max_u32(1, min_u32(memory->n_splits, grid / shape->n_heads)),
-        .lanes = lanes,
+        .lane_bits = lane_bits,
+        .heads_a_key = shape->n_heads / shape->n_kv_heads,
+        .key_inverse = inverse_of(shape->n_heads / shape->n_kv_heads),
         .eps = (float)shape->norm_eps,
         .scale = (float)(1.0 / sqrt((double)shape->d_head)),
         .inverse_width = (float)(1.0 / shape->d_model)};
+}
+
+/* Of the table of phases: the head is the last. */
+struct range {
+    uint32_t first, n;
+};
+
+/* Row pairs of the tiles of a block in the largest of the phases, and of one more a warp. */
+static uint32_t n_segments(const cuda_device *device, const eco_model_shape *shape, struct range of,
+                           uint32_t format) {
+    const uint32_t n_layers = shape->n_layers * CUDA_LAYER_PHASES;
+    const uint32_t n_qkv = (shape->n_heads + 2 * shape->n_kv_heads) * shape->d_head;
+    uint32_t rows = of.first + of.n > n_layers ? shape->n_vocab : 0;
+    if (of.first < n_layers) {
+        rows = max_u32(max_u32(rows, 2 * shape->d_ff), max_u32(n_qkv, shape->d_model));
+    }
+    const uint32_t tile = stream_tile_rows(format);
+    const uint32_t tiles = (rows + tile - 1) / tile / device->n_sm + 1;
+    return (tile / 2 * (tiles + STREAM_WORKERS_MAX) + 1) & ~1u;
 }
 
 /* As many slots a warp as the card's shared memory allows, and then as many warps. False: not even
@@ -209,20 +231,17 @@ static bool fit_ring(struct gpu_stream_args *args, uint32_t have) {
     return false;
 }
 
-/* Shared memory for n phases: all of it that args has. A small table where a large one leaves room for
- * too few warps. */
-static eco_status fit(const cuda_device *device, const eco_model_shape *shape, uint32_t n,
+/* Shared memory for some phases: all of it that args has. A small table where a large one leaves room
+ * for too few warps. */
+static eco_status fit(const cuda_device *device, const eco_model_shape *shape, struct range of,
                       eco_format format, struct gpu_stream_args *args, eco_error *err) {
     const uint32_t have = device->batch.shared_bytes;
     const uint32_t n_query = shape->n_heads * shape->d_head;
     const uint32_t widest = max_u32(max_u32(shape->d_model, shape->d_ff), n_query);
-    const uint32_t rows =
-        max_u32(max_u32(shape->n_vocab, 2 * shape->d_ff),
-                max_u32(n_query + 2 * shape->n_kv_heads * shape->d_head, shape->d_model));
-    args->n_phases = n;
+    args->n_phases = of.n;
     args->format = stream_format(format);
     args->input_cols = stream_padded_cols(widest);
-    args->n_segments = ((rows + 1) / 2 / device->n_sm + 1 + STREAM_WORKERS_MAX + 1) & ~1u;
+    args->n_segments = n_segments(device, shape, of, args->format);
     const bool has_table = args->format == STREAM_NF4 || args->format == STREAM_NF4_DQ;
     if (fit_ring(args, have) && (!has_table || args->n_workers == STREAM_WORKERS_MAX)) {
         return ECO_OK;
@@ -238,12 +257,12 @@ static eco_status fit(const cuda_device *device, const eco_model_shape *shape, u
                          shape->name, eco_format_at(format)->name, have, device->name);
 }
 
-/* Layers and head, or one of them: `first` of the table on, `n` phases. */
-static eco_status some_phases(const cuda_model *model, uint32_t first, uint32_t n,
-                              eco_format format, struct gpu_stream_args *out, eco_error *err) {
+/* Layers and head, or one of them. */
+static eco_status some_phases(const cuda_model *model, struct range of, eco_format format,
+                              struct gpu_stream_args *out, eco_error *err) {
     *out = common_args(model);
-    out->phases = model->memory.phases + first * sizeof(struct gpu_phase);
-    return fit(model->device, &model->shape, n, format, out, err);
+    out->phases = model->memory.phases + of.first * sizeof(struct gpu_phase);
+    return fit(model->device, &model->shape, of, format, out, err);
 }
 
 static eco_status launch(cuda_model *model, const cuda_stream_kernel *kernel,
@@ -282,8 +301,9 @@ static eco_status token_parts(const cuda_model *model, parts *out, eco_error *er
     const eco_format head = model->workload.head;
     const uint32_t n = model->shape.n_layers * CUDA_LAYER_PHASES;
     out->apart = head != linear;
-    ECO_TRY(some_phases(model, 0, out->apart ? n : n + 1, linear, &out->layers, err));
-    return out->apart ? some_phases(model, n, 1, head, &out->head, err) : ECO_OK;
+    const struct range all = {0, out->apart ? n : n + 1};
+    ECO_TRY(some_phases(model, all, linear, &out->layers, err));
+    return out->apart ? some_phases(model, (struct range){n, 1}, head, &out->head, err) : ECO_OK;
 }
 
 eco_status ecoi_cuda_record_token(cuda_model *model, const void *user, eco_error *err) {
@@ -308,10 +328,10 @@ eco_status ecoi_cuda_stream_check(const cuda_device *device, const eco_workload 
     struct gpu_stream_args unused = {0};
     const uint32_t n = shape->n_layers * CUDA_LAYER_PHASES;
     if (workload->head == workload->linear) {
-        return fit(device, shape, n + 1, workload->linear, &unused, err);
+        return fit(device, shape, (struct range){0, n + 1}, workload->linear, &unused, err);
     }
-    ECO_TRY(fit(device, shape, n, workload->linear, &unused, err));
-    return fit(device, shape, 1, workload->head, &unused, err);
+    ECO_TRY(fit(device, shape, (struct range){0, n}, workload->linear, &unused, err));
+    return fit(device, shape, (struct range){n, 1}, workload->head, &unused, err);
 }
 
 eco_status ecoi_cuda_stream_prepare(cuda_model *model, eco_error *err) {

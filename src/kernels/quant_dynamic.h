@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The 8-bit code of NF4-DQ's absmax values (Dettmers et al., 8-bit optimizers, 2021, and QLoRA,
- * 2023). On the host only; the GPU has the map alone.
+ * 2023). On the host only.
  */
 #ifndef ECOCOMPUTE_KERNELS_QUANT_DYNAMIC_H
 #define ECOCOMPUTE_KERNELS_QUANT_DYNAMIC_H

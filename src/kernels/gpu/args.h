@@ -24,7 +24,7 @@ enum {
     GPU_ARGMAX_BLOCKS = 64,
     GPU_READ_BLOCK = 512,
     GPU_DQ_GROUP = 256,         /* NF4-DQ: blocks that share a scale of their absmax */
-    GPU_DQ_MAP_BYTES = 256 * 4, /* values of the codes of absmax */
+    GPU_DQ_MAP_BYTES = 256 * 4, /* of the values of the codes of absmax */
     GPU_PAD = 32                /* activations are padded with zeros to a multiple of this */
 };
 

@@ -57,6 +57,7 @@ struct gpu_batch_gemm_args {
     DEV(const void) weights;       /* [rows][stride] */
     DEV(const void) scales;        /* [rows][n_blocks] */
     DEV(const float) scales2;      /* NF4-DQ: args.h */
+    DEV(const float) dq_map;       /* likewise: the values of the codes of absmax */
     DEV(const half) input;         /* as batch_input_index says; zeros from cols on */
     DEV(const int8_t) input_codes; /* INT8: as `input`, which then holds the outliers only */
     DEV(const float) input_scales; /* INT8: [n_pad], absmax / 127 */

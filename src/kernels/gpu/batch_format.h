@@ -10,7 +10,6 @@
 
 #include "batch_args.h"
 #include "kernels/quant.h"
-#include "kernels/quant_dynamic_map.h"
 #include "mma.h"
 
 typedef uint32_t vec2 __attribute__((vector_size(8)));
@@ -117,9 +116,8 @@ INLINE void fill_table(SHARED char *table, SHARED half *values) {
 }
 
 /* NF4-DQ: the values of the codes of absmax. */
-INLINE void fill_map(SHARED float *map) {
-    static const float values[DYNAMIC_CODES] = {DYNAMIC_VALUES};
-    map[thread_index()] = values[thread_index()];
+INLINE void fill_map(const struct gpu_batch_gemm_args *a, SHARED float *map) {
+    map[thread_index()] = a->dq_map[thread_index()];
 }
 _Static_assert((int)DYNAMIC_CODES == (int)GPU_BLOCK, "a value a thread");
 

@@ -726,7 +726,7 @@ KERNEL eco_batch_gemm(const struct gpu_batch_gemm_args a) {
         fill_table(w.table, (SHARED half *)w.input_scales);
     }
     if (format_of(&a) == BATCH_NF4_DQ) {
-        fill_map((SHARED float *)(w.table + BATCH_PAIRS_BYTES));
+        fill_map(&a, (SHARED float *)(w.table + BATCH_PAIRS_BYTES));
     }
     if (format_of(&a) == BATCH_INT8 && thread_index() < n_pad_of(&a)) {
         w.input_scales[thread_index()] = a.input_scales[thread_index()];
