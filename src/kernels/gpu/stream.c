@@ -482,12 +482,10 @@ STREAM_INLINE void run_phases(struct places p) {
             if (phase->kind == PHASE_QKV) {
                 prefetch_cache(a, phase->layer);
             }
-            /* Known: so that what follows is not written twice. */
-            const uint32_t owed = known(multiplies && multiply(i, &r, &slot, p));
-            finish(a, phase, p.shares[i], mine, p);
-            if (owed != 0) {
-                ask(&r, p);
+            if (multiplies) {
+                multiply(i, &r, &slot, p);
             }
+            finish(a, phase, p.shares[i], mine, p);
         } else if (phase->kind == PHASE_HEAD) {
             store_best(a, (struct best){-__builtin_inff(), 0xffffffffu}, p);
         }

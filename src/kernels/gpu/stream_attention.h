@@ -330,17 +330,13 @@ STREAM_INLINE void attend(const SHARED struct gpu_stream_args *a, uint32_t layer
 
 /* The block's part of the cache comes nearer while it multiplies for query, key and value. */
 STREAM_INLINE void prefetch_cache(const SHARED struct gpu_stream_args *a, uint32_t layer) {
-    if (warp_of_block() != STREAM_WARPS - 1) {
-        return;
-    }
     const struct head_part h = part_of(a, layer, block_index(), 0);
-    if (h.head >= n_heads()) {
+    if (warp_of_block() != STREAM_WARPS - 1 || h.head >= n_heads()) {
         return;
     }
     enum { LINE_HALVES = 64 };
     const uint64_t from = h.cache + (uint64_t)h.first * d_stride();
     const uint32_t n = (h.last - h.first) * d_stride();
-    NOT_UNROLLED
     for (uint32_t i = thread_index() % WARP * LINE_HALVES; i < n; i += WARP * LINE_HALVES) {
         prefetch_second_cache(a->k_cache + from + i);
         prefetch_second_cache(a->v_cache + from + i);

@@ -384,9 +384,8 @@ STREAM_INLINE void use_two_int8(const SHARED char *slot, uint32_t k, uint32_t st
     }
 }
 
-/* All of a warp's groups of phase i; on the way it asks for as many that follow, but for one: others wait
- * for the sums, and so it is asked for behind them. True: that is owed. */
-STREAM_INLINE bool multiply(uint32_t i, struct reader *r, uint32_t *slot, struct places p) {
+/* All of a warp's groups of phase i; on the way it asks for as many that follow. */
+STREAM_INLINE void multiply(uint32_t i, struct reader *r, uint32_t *slot, struct places p) {
     const struct sums none = {{0.0f, 0.0f, 0.0f, 0.0f}, {0.0f, 0.0f, 0.0f, 0.0f}};
     struct part_of_phase part = warp_part(p.shares[i]);
     const uint32_t n_groups = p.shares[i].n_groups;
@@ -397,13 +396,10 @@ STREAM_INLINE bool multiply(uint32_t i, struct reader *r, uint32_t *slot, struct
     struct sums s = none;
     const SHARED float *offsets = input_offsets(p);
     vec4 x[4] = {{0}};
-    const bool any = part.n > 0;
     while (part.n > 0) { /* the same for the whole warp */
         ring_wait();
         warp_barrier(); /* all lanes' copies are there, and all have done with the slot before */
-        if (part.n > 1) {
-            ask(r, p);
-        }
+        ask(r, p);
         const uint32_t step = part.group * group_steps();
         const SHARED vec4 *input = (const SHARED vec4 *)p.input + step * (STREAM_STEP_COLS / 8);
         SHARED char *codes = ring + *slot * slot_bytes();
@@ -438,7 +434,6 @@ STREAM_INLINE bool multiply(uint32_t i, struct reader *r, uint32_t *slot, struct
             part.group = 0;
         }
     }
-    return any;
 }
 
 #endif
