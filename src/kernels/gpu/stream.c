@@ -9,11 +9,13 @@
  *              both halves of such a double buffer at once
  *   v3         each warp has a ring in shared memory that the next weights are copied into meanwhile, of
  *              the next phase too: 768, 561 (828, 630 on a slower card)
- *   v4         here: 710, 541 on a card between those two. Products on tensor cores; blocks tell one another words with
- *              their turn instead of meeting; the text is specialised for the shape, since what a phase
- *              costs is mostly the fetching of its instructions.
- * A block owns a contiguous range of row pairs, its warps contiguous parts of that, whatever the row
- * length. Sums of parts are added in a fixed order: two runs are equal to the bit.
+ *   v4         products on tensor cores; blocks tell one another words with their turn instead of
+ *              meeting; the text is specialised for the shape, since what a phase costs is mostly the
+ *              fetching of its instructions: 710, 541 (706, 569 on the card of the next)
+ *   v5         here: 668, 442. 4-bit weights by tiles of eight rows, so that a scale serves 256 columns
+ *              at once; fewer instructions between the products
+ * A block owns a contiguous range of tiles of rows, its warps contiguous parts of that, whatever the
+ * row length. Sums of parts are added in a fixed order: two runs are equal to the bit.
  */
 #include "choice.h"
 #include "stream_attention.h"
@@ -71,8 +73,9 @@ STREAM_INLINE struct part ask_part(const GLOBAL half *from, uint32_t n) {
     return part;
 }
 
-/* Q4_0 takes nibbles i and i + 4 of a word at once, so these lie side by side, pairs 0 and 2 of a word before 1 and 3:
- * of two lanes one has the even columns of both, the other the odd ones. Eight lanes sum up a block of 32. */
+/* Q4_0 takes nibbles i and i + 4 of a word at once, so these lie side by side, pairs 0 and 2 of a
+ * word before 1 and 3: of two lanes one has the even columns of both, the other the odd ones. Eight
+ * lanes sum up a block of 32. */
 STREAM_INLINE vec2 input_by_nibbles(struct places p, uint32_t e, vec2 v) {
     const bool odd = e / 4 % 2 == 1;
     float sum = (half_low(v[0]) + half_high(v[0])) + (half_low(v[1]) + half_high(v[1]));
@@ -89,14 +92,14 @@ STREAM_INLINE vec2 input_by_nibbles(struct places p, uint32_t e, vec2 v) {
     return (vec2){byte_permute(first, second, 0x5410u), byte_permute(first, second, 0x7632u)};
 }
 
-/* FP8 takes bytes i and i + 2 of a word at once, so these lie side by side: even columns, then odd ones; Q4_0
- * begins so, too. */
+/* FP8 takes bytes i and i + 2 of a word at once, so these lie side by side: even columns, then odd
+ * ones; Q4_0 begins so, too. */
 STREAM_INLINE bool evens_first(void) {
     return stream_format() == STREAM_FP8 || stream_format() == STREAM_Q4_0;
 }
 
-/* Columns e … e + 3 of the input, e a multiple of 4, in the order of evens_first. The warp's lanes have
- * neighbours. */
+/* Columns e … e + 3 of the input, e a multiple of 4, in the order of evens_first. The warp's lanes
+ * have neighbours. */
 STREAM_INLINE void store_halves(struct places p, uint32_t e, vec2 v) {
     *(SHARED vec2 *)(p.input + e) = stream_format() == STREAM_Q4_0 ? input_by_nibbles(p, e, v) : v;
 }

@@ -75,7 +75,8 @@ static inline uint32_t stream_table_bytes(uint32_t format) {
 }
 
 /* Bytes of an input of `cols` padded columns. Behind the values, INT8 (FP16, of outliers alone) has a
- * code a column and a byte for every four of which one is an outlier; Q4_0 a float for every block of 32. */
+ * code a column and a byte for every four of which one is an outlier; Q4_0 a float for every block of
+ * 32. */
 static inline uint32_t stream_input_bytes(uint32_t format, uint32_t cols) {
     return format == STREAM_INT8   ? 3 * cols + cols / 4
            : format == STREAM_Q4_0 ? 2 * cols + cols / 8
@@ -101,8 +102,8 @@ static inline bool stream_is_nibble(uint32_t format) {
 static inline uint32_t stream_tile_rows(uint32_t format) {
     return stream_is_nibble(format) ? 8 : 2;
 }
-/* Bytes of one row that a warp multiplies at a step, and those of the scales of its blocks; 0: one scale
- * a row, or none. */
+/* Bytes of one row that a warp multiplies at a step, and those of the scales of its blocks; 0: one
+ * scale a row, or none. */
 static inline uint32_t stream_step_bytes(uint32_t format) {
     return stream_is_nibble(format) ? 128 : stream_is_wide(format) ? 512 : 256;
 }
@@ -169,8 +170,7 @@ struct gpu_stream_args {
     uint32_t key_inverse; /* inverse_of that */
     uint32_t input_cols;  /* the widest input, padded as stream_padded_cols says */
     uint32_t input_bytes; /* room for that, or for attention's needs */
-    uint32_t
-        n_segments; /* room for partial sums of a phase, in row pairs: a block's tiles + workers */
+    uint32_t n_segments;  /* room for partial sums, in row pairs: a block's tiles + workers */
     uint32_t position, token, first_turn; /* the kernel's own: from the state and the turn */
     float eps, scale, inverse_width;      /* scale 1 / sqrt(d_head), inverse_width 1 / d_model */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Attention of stream.c: a block a query head, or a part of the positions of one where there are many
- * of them; groups of lanes take four positions each, online softmax in FP32, joined by shuffles, then
+ * of them; groups of lanes take three positions each, online softmax in FP32, joined by shuffles, then
  * through shared memory. The newest key and value come from the products, not from the cache.
  */
 #ifndef ECOCOMPUTE_KERNELS_GPU_STREAM_ATTENTION_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What stream.c has to know of a weight format, and the products of a warp with one input: on tensor
- * cores, exact products and sums in FP32. 4-bit and 8-bit weights become pairs of FP16 first, exactly; what
- * has a scale of its block is multiplied with it afterwards. 4-bit weights go by tiles of eight rows, others
- * by pairs. BF16 and INT8 do without tensor cores.
+ * cores, exact products and sums in FP32. 4-bit and 8-bit weights become pairs of FP16 first,
+ * exactly; what has a scale of its block is multiplied with it afterwards. 4-bit weights go by tiles
+ * of eight rows, others by pairs. BF16 and INT8 do without tensor cores.
  */
 #ifndef ECOCOMPUTE_KERNELS_GPU_STREAM_FORMAT_H
 #define ECOCOMPUTE_KERNELS_GPU_STREAM_FORMAT_H
@@ -221,8 +221,9 @@ STREAM_INLINE uint32_t nf4_pair(uint32_t w, uint32_t k, uint32_t lane_bytes) {
     return *(const SHARED uint32_t *)(table + byte_permute(w, lane_bytes, 0x5504u | k << 4));
 }
 
-/* Pairs of FP16 of eight codes of four bits. Q4_0: a code is the subnormal number code 2^-24, and in the
- * second two pairs 16 code 2^-24 (add_tile mends that); the 8 below a code comes from the input's sums. */
+/* Pairs of FP16 of eight codes of four bits. Q4_0: a code is the subnormal number code 2^-24, and in
+ * the second two pairs 16 code 2^-24 (add_tile mends that); the 8 to be taken off a code comes from
+ * the input's sums. */
 STREAM_INLINE void widen_nibbles(uint32_t w, uint32_t lane_bytes, uint32_t out[4]) {
     UNROLL
     for (uint32_t k = 0; k < 4; k++) {
@@ -259,12 +260,13 @@ STREAM_INLINE void add_scaled(struct sums *s, const float block[4], const SHARED
     s->c[3] = fma_f32(block[3], second, s->c[3]);
 }
 
-/* A step of 4-bit codes, eight rows of 256 columns. Lane 4 g + t has two blocks of 32 columns of row g, t
- * and t + 4, of which an odd row has the second first, so that reads do not meet in a bank. A has them
- * as rows g and g + 8. B has in its column n the input of block n, and zeros where a lane's t is not n's: what A has
- * of other blocks adds nothing. So of C[g] and C[g + 8] one has the row's sums of blocks 0 to 3 and the other
- * those of 4 to 7, and the lane two of either: those of blocks 2 t and 2 t + 1 count.
- * `x` holds zeros where the lane has no input. `offsets`: of each block, -8 2^-24 times the input's sum. */
+/* A step of 4-bit codes, eight rows of 256 columns. Lane 4 g + t has two blocks of 32 columns of row
+ * g, t and t + 4, of which an odd row has the second first, so that reads do not meet in a bank. A
+ * has them as rows g and g + 8. B has in its column n the input of block n, and zeros where a lane's
+ * t is not n's: what A has of other blocks adds nothing. So of C[g] and C[g + 8] one has the row's
+ * sums of blocks 0 to 3 and the other those of 4 to 7, and the lane two of either: those of blocks
+ * 2 t and 2 t + 1 count. `x` holds zeros where the lane has no input. `offsets`: of each block,
+ * -8 2^-24 times the input's sum. */
 STREAM_INLINE float add_tile(float sum, const SHARED char *codes, const SHARED char *scales,
                              const SHARED vec4 *input, const SHARED float *offsets,
                              uint32_t lane_bytes, vec4 x[4]) {

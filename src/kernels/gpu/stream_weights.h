@@ -110,8 +110,8 @@ STREAM_INLINE struct places find_places(const struct gpu_stream_args *from) {
 
 /* MARK: - The ring */
 
-/* What a warp asks for next: the group that begins at `at`, of the first row of its tile; with 4 bits, what the
- * lane copies of it. */
+/* What a warp asks for next: the group that begins at `at`, of the first row of its tile, where the
+ * lane copies from. */
 struct reader {
     const GLOBAL char *at, *scale;
     uint32_t phase, group, n_groups, left;
@@ -121,7 +121,8 @@ struct reader {
     uint32_t slot;                  /* of the ring, to be written next */
 };
 
-/* Which row of a copy's is the lane's, of rows that take `1 << shift` lanes each, and which of those it is. */
+/* Which row of a copy's is the lane's, of rows that take `1 << shift` lanes each, and which of those
+ * it is. */
 struct lane_place {
     uint32_t row, lane;
 };
@@ -129,7 +130,7 @@ STREAM_INLINE struct lane_place lane_place(uint32_t shift) {
     const uint32_t lane = thread_index() % WARP;
     return (struct lane_place){lane >> shift, lane & ((1u << shift) - 1)};
 }
-/* Of codes, 16 bytes a lane: a warp copies two rows at once, or half of one. Of scales, 4 bytes a lane. */
+/* Of codes, 16 bytes a lane: a warp copies two rows at once, or half of one. Of scales, 4 bytes. */
 STREAM_INLINE uint32_t code_lanes(void) {
     return is_nibble() ? 4 : 5;
 }
@@ -346,8 +347,8 @@ STREAM_INLINE SHARED float *input_offsets(struct places p) {
     return (SHARED float *)(p.input + p.args->input_cols);
 }
 
-/* The products of a group of 4-bit codes, of `n` steps. In a loop, since a step is
- * long: what is not unrolled is fetched once. */
+/* The products of a group of 4-bit codes, of `n` steps. In a loop, since a step is long: what is not
+ * unrolled is fetched once. */
 STREAM_INLINE float use_tile(float sum, const SHARED char *slot, const SHARED vec4 *input,
                              const SHARED float *offsets, uint32_t n, vec4 x[4]) {
     const SHARED char *scales = slot + tile_rows() * slot_row_bytes();
