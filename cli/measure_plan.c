@@ -16,7 +16,8 @@ typedef struct experiment_row {
     eco_plan plan;
     double shortest_s, longest_s;
     uint64_t largest_bytes, all_bytes; /* of one arm, and of all; 0 = not known */
-    bool too_long, too_large, unsupported;
+    bool too_long, too_large;
+    eco_error refusal; /* ECO_OK, or why the device does not take an arm */
 } experiment_row;
 
 typedef struct whole_plan {
@@ -124,7 +125,11 @@ static void look_at_memory(whole_plan *w) {
                                            .n_tokens = p->n_tokens,
                                            .seed = p->seed,
                                            .outlier_permille = p->outlier_permille};
-            row->unsupported |= eco_arm_check(engine, &workload, &ignored) != ECO_OK;
+            eco_error reason;
+            if (eco_arm_check(engine, &workload, &reason) != ECO_OK &&
+                row->refusal.code == ECO_OK) {
+                row->refusal = reason;
+            }
             const uint64_t bytes = eco_arm_bytes(engine, &workload);
             row->all_bytes += bytes;
             row->largest_bytes = bytes > row->largest_bytes ? bytes : row->largest_bytes;
@@ -135,7 +140,7 @@ static void look_at_memory(whole_plan *w) {
 }
 
 static const char *fit_word(const whole_plan *w, const experiment_row *row) {
-    if (row->unsupported) {
+    if (row->refusal.code != ECO_OK) {
         return "not supported";
     }
     if (w->free_bytes == 0 || row->all_bytes == 0) {
@@ -163,12 +168,13 @@ static void print_table(const whole_plan *w, const eco_plan_index *index) {
             used += (size_t)snprintf(arms + used, sizeof arms - used, "%s%s", a > 0 ? " " : "",
                                      eco_format_at(row->plan.arms[a])->name);
         }
-        cli_out("  %-28s  %5u  %6u  %11s  %9.3f  %9.3f  %-13s  %-11s  %s%s\n",
+        cli_out("  %-28s  %5u  %6u  %11s  %9.3f  %9.3f  %-13s  %-11s  %s%s%s%s\n",
                 w->file.experiments[i].name, row->plan.batch, row->plan.n_blocks, seconds,
                 (double)row->largest_bytes * 1e-9, (double)row->all_bytes * 1e-9, fit_word(w, row),
                 eco_experiment_state_name(index != NULL ? eco_plan_index_state(index, i)
                                                         : ECO_EXPERIMENT_PENDING),
-                arms, row->too_long ? "  (too long)" : "");
+                arms, row->too_long ? "  (too long)" : "", row->refusal.code != ECO_OK ? "  " : "",
+                row->refusal.message);
     }
 }
 
@@ -194,6 +200,7 @@ static void print_table_json(const whole_plan *w) {
                 row->shortest_s, row->longest_s, (unsigned long long)row->largest_bytes,
                 (unsigned long long)row->all_bytes);
         cli_json_field("in_memory", fit_word(w, row), false);
+        cli_json_field("refusal", row->refusal.message, false);
         cli_out("\"too_long\": %s}", row->too_long ? "true" : "false");
     }
     cli_out("\n  ]\n}\n");

@@ -90,8 +90,8 @@ cuda_batch_memory ecoi_cuda_batch_plan(const eco_workload *workload, uint64_t *n
 
 /* MARK: - Whether and with what */
 
-/* The kernels' name of a format, -1: they do not have it. */
-static int gemm_format(eco_format format) {
+/* The kernels' name of a format. */
+static uint32_t gemm_format(eco_format format) {
     switch (format) {
     case ECO_FORMAT_FP16:
         return BATCH_FP16;
@@ -110,10 +110,11 @@ static int gemm_format(eco_format format) {
     case ECO_FORMAT_INT8:
         return BATCH_INT8;
     case ECO_FORMAT_NF4_DQ:
+        return BATCH_NF4_DQ;
     case ECO_FORMAT_COUNT:
         break;
     }
-    return -1;
+    return BATCH_FP16; /* a workload's formats are of the list */
 }
 
 static cuda_batch_layout layout_with(const cuda_device *device, uint32_t format, uint32_t tile_rows,
@@ -138,8 +139,8 @@ static cuda_batch_layout layout_for(const cuda_device *device, uint32_t format,
                                     uint32_t n_matrix_rows, uint32_t n_pad) {
     const bool is_short = format > BATCH_BF16;
     if (n_pad <= 16) {
-        const cuda_batch_layout few =
-            layout_with(device, format, TILE_ROWS_WIDE, is_short ? 256 : 128, n_pad);
+        const uint32_t columns = is_short && format != BATCH_NF4_DQ ? 256 : 128;
+        const cuda_batch_layout few = layout_with(device, format, TILE_ROWS_WIDE, columns, n_pad);
         if (few.n_stages >= 3) {
             return few;
         }
@@ -163,17 +164,13 @@ static bool indices_fit(const eco_model_shape *shape) {
 
 bool ecoi_cuda_batch_usable(const cuda_device *device, const eco_workload *workload,
                             const char **reason) {
-    const int linear = gemm_format(workload->linear);
-    const int head = gemm_format(workload->head);
     *reason = NULL;
     if (device->cc_major < 8) {
         *reason = "the batched kernels need compute capability 8.0";
-    } else if (linear < 0 || head < 0) {
-        *reason = "the batched kernels do not have this weight format";
     } else if (!indices_fit(workload->shape)) {
         *reason = "the matrices are too large for the batched kernels";
-    } else if (layout_for(device, (uint32_t)linear, 0, BATCH_MAX).n_stages < 2 ||
-               layout_for(device, (uint32_t)head, 0, BATCH_MAX).n_stages < 2) {
+    } else if (layout_for(device, gemm_format(workload->linear), 0, BATCH_MAX).n_stages < 2 ||
+               layout_for(device, gemm_format(workload->head), 0, BATCH_MAX).n_stages < 2) {
         *reason = "the device has too little shared memory for the batched kernels";
     }
     return *reason == NULL;
@@ -365,7 +362,7 @@ static eco_status launch_gemm(cuda_model *model, const cuda_matrix *matrix, uint
                               struct gpu_batch_gemm_args *args, eco_error *err) {
     cuda_device *device = model->device;
     const cuda_batch_layout layout =
-        layout_for(device, (uint32_t)gemm_format(matrix->format), matrix->n_rows, pad_rows(n_rows));
+        layout_for(device, gemm_format(matrix->format), matrix->n_rows, pad_rows(n_rows));
     const cuda_batch_gemm *gemm = NULL;
     ECO_TRY(find_gemm(device, &layout, &gemm, err));
     if (layout.format == BATCH_INT8) {
@@ -378,6 +375,10 @@ static eco_status launch_gemm(cuda_model *model, const cuda_matrix *matrix, uint
     args->n_pad = layout.n_pad;
     args->weights = matrix->weights;
     args->scales = matrix->scales;
+    args->scales2 = matrix->scales2;
+    args->dq_map = model->memory.dq_map;
+    args->n_tensors = matrix->n_tensors;
+    args->n_first = matrix->n_first;
     args->part = model->memory.batch.part;
     args->arrived = model->memory.batch.arrived;
     args->rows = matrix->n_rows;
@@ -621,7 +622,7 @@ static eco_status compile_gemms(cuda_model *model, eco_error *err) {
     const uint32_t pads[3] = {pad_rows(model->workload.batch), n_rows >= BATCH_MAX ? BATCH_MAX : 0,
                               rest > 0 ? pad_rows(rest) : 0};
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) {
-        const uint32_t format = (uint32_t)gemm_format(matrices[i]->format);
+        const uint32_t format = gemm_format(matrices[i]->format);
         for (size_t k = 0; k < sizeof pads / sizeof pads[0]; k++) {
             const cuda_batch_gemm *unused = NULL;
             const cuda_batch_layout layout =

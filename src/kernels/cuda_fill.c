@@ -56,9 +56,8 @@ typedef struct dq_buffers {
     float *absmax;              /* the same here, */
     float *own;                 /* and those of one tensor, in its order */
     uint8_t *own_codes, *codes; /* of one tensor; [n_rows][matrix->n_blocks] */
-    float *scales2;
-    struct gpu_dq_row *rows;
-    uint32_t n_groups; /* scales2 so far */
+    uint32_t n_words;           /* of a tensor in scales2 */
+    float *scales2;             /* [tensors][n_words] */
 } dq_buffers;
 
 static void dq_free(cuda_model *model, dq_buffers *b) {
@@ -70,45 +69,40 @@ static void dq_free(cuda_model *model, dq_buffers *b) {
     ecoi_free(b->own_codes);
     ecoi_free(b->codes);
     ecoi_free(b->scales2);
-    ecoi_free(b->rows);
 }
 
 static eco_status dq_allocate(cuda_model *model, const cuda_matrix *matrix, dq_buffers *b,
                               eco_error *err) {
     const size_t n_rows = matrix->n_rows;
     *b = (dq_buffers){.n_blocks = (matrix->n_columns + NF4_BLOCK - 1) / NF4_BLOCK};
+    b->n_words = gpu_dq_words(matrix->n_first, b->n_blocks);
     const size_t n = n_rows * b->n_blocks;
     b->absmax = ecoi_calloc(n, sizeof *b->absmax);
     b->own = ecoi_calloc(n, sizeof *b->own);
     b->own_codes = ecoi_calloc(n, sizeof *b->own_codes);
     b->codes = ecoi_calloc(n_rows, matrix->n_blocks);
-    b->scales2 = ecoi_calloc(n / NF4_DQ_BLOCK + CUDA_TENSORS_MAX, sizeof *b->scales2);
-    b->rows = ecoi_calloc(n_rows, sizeof *b->rows);
+    b->scales2 = ecoi_calloc((size_t)matrix->n_tensors * b->n_words, sizeof *b->scales2);
     if (b->absmax == NULL || b->own == NULL || b->own_codes == NULL || b->codes == NULL ||
-        b->scales2 == NULL || b->rows == NULL) {
+        b->scales2 == NULL) {
         return eco_error_set(err, ECO_E_NO_MEMORY, 0, "cuda: no host memory for %zu absmax", n);
     }
     return ecoi_cuda_allocate(model->device, n * sizeof(float), "quantizing absmax", &b->lent, err);
 }
 
-static void dq_quantize(const cuda_matrix *matrix, const part *p, dq_buffers *b) {
-    float offset = 0.0f;
+/* Tensor `tensor` of the matrix, which is the part. */
+static void dq_quantize(const cuda_matrix *matrix, const part *p, uint32_t tensor, dq_buffers *b) {
+    float *offset = b->scales2 + (size_t)tensor * b->n_words;
     const size_t n_blocks = b->n_blocks;
     for (size_t i = 0; i < p->n_rows; i++) {
         memcpy(b->own + i * n_blocks, b->absmax + (p->first + i * p->step) * n_blocks,
                n_blocks * sizeof *b->own);
     }
     const size_t n = p->n_rows * n_blocks;
-    ecoi_dynamic_quantize(b->own, n, b->own_codes, b->scales2 + b->n_groups, &offset);
+    ecoi_dynamic_quantize(b->own, n, b->own_codes, offset + 1, offset);
     for (size_t i = 0; i < p->n_rows; i++) {
-        const size_t row = p->first + i * p->step;
-        const size_t first = i * n_blocks;
-        memcpy(b->codes + row * matrix->n_blocks, b->own_codes + first, n_blocks);
-        b->rows[row] = (struct gpu_dq_row){.group = b->n_groups + (uint32_t)(first / NF4_DQ_BLOCK),
-                                           .phase = (uint32_t)(first % NF4_DQ_BLOCK),
-                                           .offset = offset};
+        memcpy(b->codes + (p->first + i * p->step) * matrix->n_blocks, b->own_codes + i * n_blocks,
+               n_blocks);
     }
-    b->n_groups += (uint32_t)((n + NF4_DQ_BLOCK - 1) / NF4_DQ_BLOCK);
 }
 
 static eco_status dq_copy(const cuda_model *model, const cuda_matrix *matrix, const dq_buffers *b,
@@ -118,12 +112,9 @@ static eco_status dq_copy(const cuda_model *model, const cuda_matrix *matrix, co
     int result =
         api->copy_to_device(matrix->scales, b->codes, n_rows * matrix->n_blocks, model->stream);
     if (result == CU_SUCCESS) {
-        result = api->copy_to_device(matrix->scales2, b->scales2, b->n_groups * sizeof *b->scales2,
+        result = api->copy_to_device(matrix->scales2, b->scales2,
+                                     (size_t)matrix->n_tensors * b->n_words * sizeof *b->scales2,
                                      model->stream);
-    }
-    if (result == CU_SUCCESS) {
-        result =
-            api->copy_to_device(matrix->dq_rows, b->rows, n_rows * sizeof *b->rows, model->stream);
     }
     if (result == CU_SUCCESS) { /* the buffers are freed */
         result = api->stream_synchronize(model->stream);
@@ -148,7 +139,7 @@ static eco_status dq_fill(cuda_model *model, const cuda_matrix *matrix, const pa
     }
     ECO_TRY(ecoi_cuda_done(model->device, result, "reading absmax", err));
     for (uint32_t i = 0; i < n; i++) {
-        dq_quantize(matrix, &parts[i], b);
+        dq_quantize(matrix, &parts[i], i, b);
     }
     return dq_copy(model, matrix, b, err);
 }
@@ -316,6 +307,10 @@ eco_status ecoi_cuda_fill(cuda_model *model, eco_error *err) {
     }
     ECO_TRY(fill_ends(model, err));
     ECO_TRY(fill_angles(model, err));
+    ECO_TRY(ecoi_cuda_done(device,
+                           api->copy_to_device(model->memory.dq_map, ecoi_dynamic_values,
+                                               sizeof ecoi_dynamic_values, model->stream),
+                           "copying the values of NF4-DQ's absmax", err));
     for (uint32_t i = 0; i < model->workload.n_prompt; i++) {
         model->prompt[i] = syn_prompt_token(model->workload.seed, i, model->shape.n_vocab);
     }

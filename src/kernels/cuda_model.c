@@ -44,12 +44,20 @@ cuda_storage ecoi_cuda_storage(eco_format format) {
     return table[format];
 }
 
-static cuda_matrix carve_matrix(uint64_t *next, eco_format format, uint32_t n_rows,
+/* What a matrix is made of: the first tensor has n_first of its rows. */
+typedef struct matrix_rows {
+    uint32_t n_rows, n_tensors, n_first;
+} matrix_rows;
+
+static cuda_matrix carve_matrix(uint64_t *next, eco_format format, matrix_rows rows,
                                 uint32_t n_columns) {
+    const uint32_t n_rows = rows.n_rows;
     const cuda_storage storage = ecoi_cuda_storage(format);
     cuda_matrix matrix = {.format = format,
                           .n_rows = n_rows,
                           .n_columns = n_columns,
+                          .n_tensors = rows.n_tensors,
+                          .n_first = rows.n_first,
                           .stride = (uint32_t)round_up(n_columns, storage.column_unit)};
     matrix.weights = carve(next, (uint64_t)n_rows * matrix.stride * storage.weight_bits / 8);
     if (storage.scale_bytes != 0) {
@@ -60,12 +68,17 @@ static cuda_matrix carve_matrix(uint64_t *next, eco_format format, uint32_t n_ro
         matrix.scales = carve(next, (uint64_t)n_rows * matrix.n_blocks * storage.scale_bytes);
     }
     if (format == ECO_FORMAT_NF4_DQ) {
-        const uint64_t n_tight = (n_columns + storage.block - 1) / storage.block;
-        const uint64_t n_groups = n_rows * n_tight / NF4_DQ_BLOCK + CUDA_TENSORS_MAX;
-        matrix.scales2 = carve(next, n_groups * sizeof(float));
-        matrix.dq_rows = carve(next, n_rows * sizeof(struct gpu_dq_row));
+        const uint32_t n_blocks = (n_columns + storage.block - 1) / storage.block;
+        const uint64_t n_words = gpu_dq_words(rows.n_first, n_blocks);
+        matrix.scales2 = carve(next, rows.n_tensors * n_words * sizeof(float));
     }
     return matrix;
+}
+
+/* All of it one tensor. */
+static cuda_matrix carve_tensor(uint64_t *next, eco_format format, uint32_t n_rows,
+                                uint32_t n_columns) {
+    return carve_matrix(next, format, (matrix_rows){n_rows, 1, n_rows}, n_columns);
 }
 
 static void carve_layer(uint64_t *next, const eco_workload *workload, cuda_layer *layer) {
@@ -73,10 +86,11 @@ static void carve_layer(uint64_t *next, const eco_workload *workload, cuda_layer
     const uint32_t n_query = shape->n_heads * shape->d_head;
     const uint32_t n_qkv = n_query + 2 * shape->n_kv_heads * shape->d_head;
     const eco_format format = workload->linear;
-    layer->qkv = carve_matrix(next, format, n_qkv, shape->d_model);
-    layer->o = carve_matrix(next, format, shape->d_model, n_query);
-    layer->gate_up = carve_matrix(next, format, 2 * shape->d_ff, shape->d_model);
-    layer->down = carve_matrix(next, format, shape->d_model, shape->d_ff);
+    layer->qkv = carve_matrix(next, format, (matrix_rows){n_qkv, 3, n_query}, shape->d_model);
+    layer->o = carve_tensor(next, format, shape->d_model, n_query);
+    layer->gate_up =
+        carve_matrix(next, format, (matrix_rows){2 * shape->d_ff, 2, shape->d_ff}, shape->d_model);
+    layer->down = carve_tensor(next, format, shape->d_model, shape->d_ff);
     layer->qkv_bias = shape->qkv_bias ? carve(next, 2ull * n_qkv) : 0;
     layer->norm_attention = carve(next, 2ull * shape->d_model);
     layer->norm_ffn = carve(next, 2ull * shape->d_model);
@@ -115,10 +129,10 @@ cuda_memory ecoi_cuda_plan(const eco_workload *workload, uint64_t base, cuda_lay
     for (uint32_t l = 0; l < shape->n_layers; l++) {
         carve_layer(&next, workload, layers != NULL ? &layers[l] : &unused);
     }
-    memory.embedding = carve_matrix(&next, ECO_FORMAT_FP16, shape->n_vocab, shape->d_model);
+    memory.embedding = carve_tensor(&next, ECO_FORMAT_FP16, shape->n_vocab, shape->d_model);
     const bool shared = shape->tied_embeddings && workload->head == ECO_FORMAT_FP16;
     memory.head = shared ? memory.embedding
-                         : carve_matrix(&next, workload->head, shape->n_vocab, shape->d_model);
+                         : carve_tensor(&next, workload->head, shape->n_vocab, shape->d_model);
     memory.norm_final = carve(&next, 2ull * shape->d_model);
     memory.weight_bytes = next - base;
     const uint64_t cache_bytes =
@@ -128,6 +142,7 @@ cuda_memory ecoi_cuda_plan(const eco_workload *workload, uint64_t base, cuda_lay
         layer->k_cache = carve(&next, cache_bytes);
         layer->v_cache = carve(&next, cache_bytes);
     }
+    memory.dq_map = carve(&next, GPU_DQ_MAP_BYTES);
     memory.angles = carve(&next, 4ull * memory.capacity * shape->d_head);
     memory.buffers_begin = next;
     carve_buffers(&next, workload, &memory);
@@ -277,7 +292,7 @@ static eco_status open_model(cuda_model *model, eco_error *err) {
 static eco_status check_batch(const cuda_device *device, const eco_workload *workload,
                               eco_error *err) {
     const char *reason = NULL;
-    if (workload->batch == 1 || ecoi_cuda_batch_usable(device, workload, &reason)) {
+    if (ecoi_cuda_batch_usable(device, workload, &reason)) {
         return ECO_OK;
     }
     return eco_error_set(err, ECO_E_UNSUPPORTED, 0, "cuda: batch %u of %s on %s: %s",
@@ -285,17 +300,8 @@ static eco_status check_batch(const cuda_device *device, const eco_workload *wor
                          reason);
 }
 
-/* A format has to be stored and multiplied here. */
 bool ecoi_cuda_has_format(eco_format format) {
-    return ecoi_cuda_storage(format).weight_bits != 0 && ecoi_cuda_stream_has(format);
-}
-
-static eco_status check_format(eco_format format, eco_error *err) {
-    if (ecoi_cuda_has_format(format)) {
-        return ECO_OK;
-    }
-    return eco_error_set(err, ECO_E_UNSUPPORTED, 0, "cuda: no kernels for %s in this version",
-                         eco_format_at(format)->name);
+    return ecoi_cuda_storage(format).weight_bits != 0;
 }
 
 eco_status ecoi_cuda_model_check(const void *state, const eco_workload *workload, eco_error *err) {
@@ -305,17 +311,8 @@ eco_status ecoi_cuda_model_check(const void *state, const eco_workload *workload
                              "cuda: model %s: heads of %u; the kernels take up to %d",
                              workload->shape->name, workload->shape->d_head, GPU_HEAD_MAX);
     }
-    ECO_TRY(check_batch(device, workload, err));
-    if (workload->batch == 1) {
-        if (workload->shape->d_model > STREAM_COLS_MAX) {
-            return eco_error_set(err, ECO_E_UNSUPPORTED, 0,
-                                 "cuda: model %s is %u wide; the kernels take up to %d",
-                                 workload->shape->name, workload->shape->d_model, STREAM_COLS_MAX);
-        }
-        ECO_TRY(check_format(workload->linear, err));
-        ECO_TRY(check_format(workload->head, err));
-    }
-    return ECO_OK;
+    return workload->batch == 1 ? ecoi_cuda_stream_check(device, workload, err)
+                                : check_batch(device, workload, err);
 }
 
 eco_status ecoi_cuda_model_open(void *state, const eco_workload *workload, void **out,

@@ -54,20 +54,21 @@ ECO_NODISCARD eco_status ecoi_cuda_done(const cuda_device *device, int result, c
 ECO_NODISCARD eco_status ecoi_cuda_allocate(const cuda_device *device, uint64_t bytes,
                                             const char *what, uint64_t *address, eco_error *err);
 
-/* One matrix on the device, row-major, of at most CUDA_TENSORS_MAX tensors (query, key, value). `stride` in weights, padded with codes of the value 0: to a
- * multiple of 8 (16 bits), 16 (8 bits) or 32 (4 bits, the even column in the low nibble). Scales
+/* One matrix on the device, row-major, of at most CUDA_TENSORS_MAX tensors (query, key, value).
+ * `stride` in weights, padded with codes of the value 0: to a multiple of 8 (16 bits), 16 (8 bits) or 32 (4 bits, the even column in the low nibble). Scales
  * [rows][n_blocks]: NF4 FP32 absmax a 64, Q4_0 and Q8_0 FP16 d a 32; W8A16 and INT8 FP32 absmax,
- * FP8 FP32 scale, one a row; none with 16 bits. NF4-DQ: codes of the absmax, a byte each, rows beginning at whole words;
- * scales2, FP32, of all tensors of the matrix, and a gpu_dq_row a row that says which are its own. */
+ * FP8 FP32 scale, one a row; none with 16 bits. NF4-DQ: codes of the absmax, a byte each, rows
+ * beginning at whole words; scales2 as args.h says. */
 enum { CUDA_TENSORS_MAX = 3 };
 typedef struct cuda_matrix {
     eco_format format;
     uint32_t n_rows, n_columns, stride, n_blocks;
     uint64_t weights, scales;
-    uint64_t scales2, dq_rows; /* NF4-DQ only */
+    uint32_t n_tensors, n_first; /* n_first: rows of the first, which no other exceeds */
+    uint64_t scales2;            /* NF4-DQ only */
 } cuda_matrix;
 
-/* How the device stores a format; column_unit 0: it does not. */
+/* How the device stores a format. */
 typedef struct cuda_storage {
     uint32_t weight_bits, column_unit; /* stride is a multiple of the unit */
     uint32_t scale_bytes, block;       /* block 0: one scale a row */
@@ -88,6 +89,7 @@ typedef struct cuda_memory {
     cuda_layer *layers; /* [n_layers], owned by the model; NULL: only counted */
     cuda_matrix embedding, head;
     uint64_t norm_final, angles;
+    uint64_t dq_map; /* ecoi_dynamic_values */
     uint64_t x, qkv, attended, hidden, logits, part, best_value, best_index, forced, state, sink,
         phases, turn;
     uint64_t buffers_begin,

@@ -15,8 +15,7 @@
 _Static_assert(sizeof(struct gpu_phase) == 64, "shared memory holds them as four vectors");
 _Static_assert(sizeof(struct gpu_stream_args) <= STREAM_ARGS_BYTES, "room in shared memory");
 
-/* -1: not there. */
-static int stream_format(eco_format format) {
+static uint32_t stream_format(eco_format format) {
     switch (format) {
     case ECO_FORMAT_FP16:
         return STREAM_FP16;
@@ -35,14 +34,11 @@ static int stream_format(eco_format format) {
     case ECO_FORMAT_INT8:
         return STREAM_INT8;
     case ECO_FORMAT_NF4_DQ:
+        return STREAM_NF4_DQ;
     case ECO_FORMAT_COUNT:
         break;
     }
-    return -1;
-}
-
-bool ecoi_cuda_stream_has(eco_format format) {
-    return stream_format(format) >= 0;
+    return STREAM_FP16; /* a workload's formats are of the list */
 }
 
 /* Writes a value over a constant of stream_device.h; both are ten characters. */
@@ -93,6 +89,7 @@ static eco_status compile(cuda_model *model, const struct gpu_stream_args *args,
 static struct gpu_phase phase_of(const cuda_matrix *matrix, uint32_t kind, uint32_t layer) {
     return (struct gpu_phase){.weights = matrix->weights,
                               .scales = matrix->scales,
+                              .scales2 = matrix->scales2,
                               .kind = kind,
                               .rows = matrix->n_rows,
                               .cols = matrix->n_columns,
@@ -152,14 +149,9 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
     const cuda_memory *memory = &model->memory;
     const eco_model_shape *shape = &model->shape;
     const uint32_t grid = model->device->n_sm;
-    const uint32_t n_query = shape->n_heads * shape->d_head;
-    const uint32_t widest = max_u32(max_u32(shape->d_model, shape->d_ff), n_query);
-    const uint32_t rows =
-        max_u32(max_u32(shape->n_vocab, 2 * shape->d_ff),
-                max_u32(n_query + 2 * shape->n_kv_heads * shape->d_head, shape->d_model));
-    uint32_t lanes = 1;
-    while (lanes * 8 < memory->d_stride) {
-        lanes *= 2;
+    uint32_t lane_bits = 0;
+    while (8u << lane_bits < memory->d_stride) {
+        lane_bits++;
     }
     return (struct gpu_stream_args){
         .embedding = memory->embedding.weights,
@@ -176,6 +168,7 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
         .best_index = memory->best_index,
         .turn = memory->turn,
         .state = memory->state,
+        .dq_map = memory->dq_map,
         .cache_stride =
             shape->n_layers > 1 ? (model->layers[1].k_cache - model->layers[0].k_cache) / 2 : 0,
         .n_layers = shape->n_layers,
@@ -188,26 +181,41 @@ static struct gpu_stream_args common_args(const cuda_model *model) {
         .d_stride = memory->d_stride,
         .capacity = memory->capacity,
         .n_splits = max_u32(1, min_u32(memory->n_splits, grid / shape->n_heads)),
-        .lanes = lanes,
-        .input_cols = stream_padded_cols(widest),
-        .n_segments = ((rows + 1) / 2 / grid + 1 + STREAM_WORKERS_MAX + 1) & ~1u,
+        .lane_bits = lane_bits,
+        .heads_a_key = shape->n_heads / shape->n_kv_heads,
+        .key_inverse = inverse_of(shape->n_heads / shape->n_kv_heads),
         .eps = (float)shape->norm_eps,
         .scale = (float)(1.0 / sqrt((double)shape->d_head)),
         .inverse_width = (float)(1.0 / shape->d_model)};
 }
 
-static uint32_t table_bytes(uint32_t format) {
-    return format == STREAM_NF4         ? STREAM_TABLE_BYTES
-           : format == STREAM_NF4_SMALL ? STREAM_SMALL_TABLE_BYTES
-                                        : 0u;
+/* Of the table of phases: the head is the last. */
+struct range {
+    uint32_t first, n;
+};
+
+/* Row pairs of the tiles of a block in the largest of the phases, and of one more a warp. */
+static uint32_t n_segments(const cuda_device *device, const eco_model_shape *shape, struct range of,
+                           uint32_t format) {
+    const uint32_t n_layers = shape->n_layers * CUDA_LAYER_PHASES;
+    const uint32_t n_qkv = (shape->n_heads + 2 * shape->n_kv_heads) * shape->d_head;
+    uint32_t rows = of.first + of.n > n_layers ? shape->n_vocab : 0;
+    if (of.first < n_layers) {
+        rows = max_u32(max_u32(rows, 2 * shape->d_ff), max_u32(n_qkv, shape->d_model));
+    }
+    const uint32_t tile = stream_tile_rows(format);
+    const uint32_t tiles = (rows + tile - 1) / tile / device->n_sm + 1;
+    return (tile / 2 * (tiles + STREAM_WORKERS_MAX) + 1) & ~1u;
 }
 
 /* As many slots a warp as the card's shared memory allows, and then as many warps. False: not even
  * the fewest. */
-static bool fit(struct gpu_stream_args *args, uint32_t have) {
+static bool fit_ring(struct gpu_stream_args *args, uint32_t have) {
+    args->input_bytes = max_u32(stream_input_bytes(args->format, args->input_cols),
+                                (uint32_t)STREAM_ATTENTION_BYTES);
     const uint32_t slot = stream_slot_bytes(args->format);
     const uint32_t most = stream_is_wide(args->format) ? STREAM_SLOTS_MAX : STREAM_SLOTS_MAX - 1;
-    const uint32_t fixed = table_bytes(args->format) +
+    const uint32_t fixed = stream_table_bytes(args->format) +
                            stream_input_offset(args->n_phases, args->n_segments) +
                            args->input_bytes;
     for (uint32_t workers = STREAM_WORKERS_MAX; workers > 2; workers--) {
@@ -223,28 +231,38 @@ static bool fit(struct gpu_stream_args *args, uint32_t have) {
     return false;
 }
 
-/* Layers and head, or one of them: `first` of the table on, `n` phases. */
-static eco_status some_phases(const cuda_model *model, uint32_t first, uint32_t n,
-                              eco_format format, struct gpu_stream_args *out, eco_error *err) {
-    const uint32_t have = model->device->batch.shared_bytes;
-    *out = common_args(model);
-    out->phases = model->memory.phases + first * sizeof(struct gpu_phase);
-    out->n_phases = n;
-    out->format = (uint32_t)stream_format(format);
-    out->input_bytes =
-        max_u32(stream_input_bytes(out->format, out->input_cols), (uint32_t)STREAM_ATTENTION_BYTES);
-    if (fit(out, have) && (out->format != STREAM_NF4 || out->n_workers == STREAM_WORKERS_MAX)) {
+/* Shared memory for some phases: all of it that args has. A small table where a large one leaves room
+ * for too few warps. */
+static eco_status fit(const cuda_device *device, const eco_model_shape *shape, struct range of,
+                      eco_format format, struct gpu_stream_args *args, eco_error *err) {
+    const uint32_t have = device->batch.shared_bytes;
+    const uint32_t n_query = shape->n_heads * shape->d_head;
+    const uint32_t widest = max_u32(max_u32(shape->d_model, shape->d_ff), n_query);
+    args->n_phases = of.n;
+    args->format = stream_format(format);
+    args->input_cols = stream_padded_cols(widest);
+    args->n_segments = n_segments(device, shape, of, args->format);
+    const bool has_table = args->format == STREAM_NF4 || args->format == STREAM_NF4_DQ;
+    if (fit_ring(args, have) && (!has_table || args->n_workers == STREAM_WORKERS_MAX)) {
         return ECO_OK;
     }
-    if (out->format == STREAM_NF4) {
-        out->format = STREAM_NF4_SMALL;
-        if (fit(out, have)) {
+    if (has_table) {
+        args->format = args->format == STREAM_NF4 ? STREAM_NF4_SMALL : STREAM_NF4_DQ_SMALL;
+        if (fit_ring(args, have)) {
             return ECO_OK;
         }
     }
     return eco_error_set(err, ECO_E_UNSUPPORTED, 0,
-                         "cuda: model %s does not fit the %u bytes of shared memory of %s",
-                         model->shape.name, have, model->device->name);
+                         "cuda: model %s in %s does not fit the %u bytes of shared memory of %s",
+                         shape->name, eco_format_at(format)->name, have, device->name);
+}
+
+/* Layers and head, or one of them. */
+static eco_status some_phases(const cuda_model *model, struct range of, eco_format format,
+                              struct gpu_stream_args *out, eco_error *err) {
+    *out = common_args(model);
+    out->phases = model->memory.phases + of.first * sizeof(struct gpu_phase);
+    return fit(model->device, &model->shape, of, format, out, err);
 }
 
 static eco_status launch(cuda_model *model, const cuda_stream_kernel *kernel,
@@ -283,8 +301,9 @@ static eco_status token_parts(const cuda_model *model, parts *out, eco_error *er
     const eco_format head = model->workload.head;
     const uint32_t n = model->shape.n_layers * CUDA_LAYER_PHASES;
     out->apart = head != linear;
-    ECO_TRY(some_phases(model, 0, out->apart ? n : n + 1, linear, &out->layers, err));
-    return out->apart ? some_phases(model, n, 1, head, &out->head, err) : ECO_OK;
+    const struct range all = {0, out->apart ? n : n + 1};
+    ECO_TRY(some_phases(model, all, linear, &out->layers, err));
+    return out->apart ? some_phases(model, (struct range){n, 1}, head, &out->head, err) : ECO_OK;
 }
 
 eco_status ecoi_cuda_record_token(cuda_model *model, const void *user, eco_error *err) {
@@ -298,12 +317,24 @@ eco_status ecoi_cuda_record_token(cuda_model *model, const void *user, eco_error
     return launch_done(model, *counter, err);
 }
 
-eco_status ecoi_cuda_stream_prepare(cuda_model *model, eco_error *err) {
-    if (model->shape.d_model > STREAM_COLS_MAX) {
+eco_status ecoi_cuda_stream_check(const cuda_device *device, const eco_workload *workload,
+                                  eco_error *err) {
+    const eco_model_shape *shape = workload->shape;
+    if (shape->d_model > STREAM_COLS_MAX) {
         return eco_error_set(err, ECO_E_UNSUPPORTED, 0,
-                             "cuda: model %s is %u wide; the kernels take up to %d",
-                             model->shape.name, model->shape.d_model, STREAM_COLS_MAX);
+                             "cuda: model %s is %u wide; the kernels take up to %d", shape->name,
+                             shape->d_model, STREAM_COLS_MAX);
     }
+    struct gpu_stream_args unused = {0};
+    const uint32_t n = shape->n_layers * CUDA_LAYER_PHASES;
+    if (workload->head == workload->linear) {
+        return fit(device, shape, (struct range){0, n + 1}, workload->linear, &unused, err);
+    }
+    ECO_TRY(fit(device, shape, (struct range){0, n}, workload->linear, &unused, err));
+    return fit(device, shape, (struct range){n, 1}, workload->head, &unused, err);
+}
+
+eco_status ecoi_cuda_stream_prepare(cuda_model *model, eco_error *err) {
     parts p;
     ECO_TRY(token_parts(model, &p, err));
     ECO_TRY(compile(model, &p.layers, &model->stream_layers, err));

@@ -7,11 +7,13 @@
 
 #include "kernels/cuda_model.h"
 
-/* The kernel multiplies with weights of this format. */
-bool ecoi_cuda_stream_has(eco_format format);
+/* Before anything is loaded. ECO_E_UNSUPPORTED: the model is wider than the kernels take, or does not
+ * fit this card's shared memory. */
+ECO_NODISCARD eco_status ecoi_cuda_stream_check(const cuda_device *device,
+                                                const eco_workload *workload, eco_error *err);
 
-/* Compiles the kernels of the model's formats for this card's shared memory and fills the table of
- * phases. ECO_E_UNSUPPORTED: a width or a card they do not fit. */
+/* Of a model that has been checked: compiles the kernels of its formats for this card's shared memory
+ * and fills the table of phases. */
 ECO_NODISCARD eco_status ecoi_cuda_stream_prepare(cuda_model *model, eco_error *err);
 
 void ecoi_cuda_stream_close(cuda_model *model);

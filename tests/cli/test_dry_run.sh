@@ -25,7 +25,7 @@ run measure --dry-run --quick
 awk '/^time:/ { exit !($4 < 45) }' stdout || fail "--quick takes $(grep ^time stdout)"
 grep -q '^extra windows: none$' stdout || fail "--quick has extra windows"
 
-# What the run would find only when it loads: too little memory on the card, weights without a kernel there.
+# What the run would find only when it loads: too little memory on the card, or too little shared memory.
 printf '%s\n' 'memory_mib 4000' >small.script
 ECO_FAKE_SCRIPT=$PWD/small.script run measure --dry-run --model Qwen2-7B --precision NF4
 is_status 1
@@ -36,9 +36,11 @@ ECO_FAKE_SCRIPT=$PWD/small.script run measure --dry-run --json --model Qwen2-7B
 is_status 1
 jq -e '(.arms_run | not) and (.arms_reason | test("GB are free")) and .largest_arm_bytes > .memory_free_bytes' stdout >/dev/null ||
     fail "memory: $(cat stdout)"
-ECO_FAKE_SCRIPT=$PWD/small.script run measure --dry-run --model TinyLlama-1.1B --batch 4 --precision NF4-DQ
+printf '%s\n' 'n_sm 132' 'shared_bytes 81920' >small.script
+ECO_FAKE_SCRIPT=$PWD/small.script run measure --dry-run --model Qwen2-7B --precision INT8
 is_status 1
-grep -q '^check: arms do not run here: cuda: batch 4 of NF4-DQ ' stdout || fail "format: $(cat stdout)"
+grep -q '^check: arms do not run here: cuda: model Qwen2-7B in INT8 does not fit the 81920 bytes of shared memory of ' stdout ||
+    fail "shared memory: $(cat stdout)"
 run measure --dry-run
 is_status 0
 grep -Eq '^check: arms run here: the largest wants 2[0-9.]+ GB, [0-9.]+ GB are free$' stdout || fail "fits: $(cat stdout)"

@@ -41,6 +41,18 @@ printf '%s\n' 'memory_mib 3200' >fake.script
 run measure --plan plan.yaml --dry-run
 grep -Eq '^  02-tinyllama-1.1b-b1 .* one at a time ' stdout || fail "$(grep 02- stdout)"
 
+# Too little shared memory for the widest input of 7B in INT8: said with the reason, before anything is loaded.
+printf '%s\n' 'n_sm 132' 'shared_bytes 81920' >fake.script
+sed 's/\[NF4\]/INT8/' plan.yaml >int8.yaml
+run measure --plan int8.yaml --dry-run
+is_status 0
+grep -Eq '^  03-qwen2-7b-b1 .* not supported .*FP16 INT8  cuda: model Qwen2-7B in INT8 does not fit the 81920 bytes of shared memory of ' stdout ||
+    fail "$(grep 03- stdout)"
+grep -Eq '^  02-tinyllama-1.1b-b1 .* together .*FP16 INT8$' stdout || fail "$(grep 02- stdout)"
+run measure --plan int8.yaml --dry-run --json
+jq -e '(.experiments[1].refusal == "") and (.experiments[2].refusal | test("shared memory"))' stdout >/dev/null ||
+    fail "--json: $(cat stdout)"
+
 # Too long for one experiment: the whole plan is refused with the numbers, unless --force; --dry-run shows it.
 sed 's/blocks: 3/blocks: 40/' plan.yaml >long.yaml
 run measure --plan long.yaml --output-dir long

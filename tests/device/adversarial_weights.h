@@ -85,9 +85,8 @@ static inline void adv_row_codes(const eco_cpu_matrix *from, uint32_t row, const
                                  uint8_t *out) {
     const uint32_t bits = ecoi_cuda_storage(to->format).weight_bits;
     const uint8_t *codes = (const uint8_t *)from->weights + (size_t)row * from->n_row_bytes;
-    const uint32_t zero = to->format == ECO_FORMAT_NF4    ? NF4_ZERO
-                          : to->format == ECO_FORMAT_Q4_0 ? Q4_0_ZERO
-                                                          : 0;
+    const bool is_nf4 = to->format == ECO_FORMAT_NF4 || to->format == ECO_FORMAT_NF4_DQ;
+    const uint32_t zero = is_nf4 ? NF4_ZERO : to->format == ECO_FORMAT_Q4_0 ? Q4_0_ZERO : 0;
     memset(out, 0, (size_t)to->stride * bits / 8);
     for (uint32_t c = 0; c < to->stride; c++) {
         const bool kept = c < to->n_columns;
@@ -109,40 +108,78 @@ static inline void adv_row_scales(const eco_cpu_matrix *from, uint32_t row, cons
     memset(out, 0, (size_t)to->n_blocks * storage.scale_bytes);
     if (storage.scale_bytes == sizeof(uint16_t)) {
         memcpy(out, from->half_scales + (size_t)row * from->n_blocks, n * sizeof(uint16_t));
+    } else if (storage.scale_bytes == 1) {
+        memcpy(out, from->scale_codes + (size_t)row * n, n);
     } else if (storage.scale_bytes == sizeof(float)) {
         memcpy(out, from->scales + (size_t)row * n, n * sizeof(float));
     }
+}
+
+/* NF4-DQ: a tensor's offset and the scales of its absmax, as args.h says. */
+static inline bool adv_copy_scales2(const cuda_model *model, const eco_cpu_matrix *from,
+                                    const cuda_matrix *to, adv_place at) {
+    const ecoi_cuda_api *api = &model->device->cuda.api;
+    const uint32_t tensor =
+        gpu_dq_row_at(at.first, to->n_rows, to->n_tensors, to->n_first, from->n_blocks).tensor;
+    const uint64_t address =
+        to->scales2 + 4ull * tensor * gpu_dq_words(to->n_first, from->n_blocks);
+    const size_t n = ((size_t)from->n_rows * from->n_blocks + NF4_DQ_BLOCK - 1) / NF4_DQ_BLOCK;
+    return api->copy_to_device(address, &from->offset, sizeof from->offset, model->stream) ==
+               CU_SUCCESS &&
+           api->copy_to_device(address + 4, from->scales2, n * sizeof *from->scales2,
+                               model->stream) == CU_SUCCESS;
+}
+
+/* The tensor's codes and scales to where its rows are. `buffer` [n_rows][the longer of the two]. */
+static inline bool adv_copy(const cuda_model *model, const eco_cpu_matrix *from,
+                            const cuda_matrix *to, adv_place at, uint8_t *buffer) {
+    const cuda_storage storage = ecoi_cuda_storage(to->format);
+    const ecoi_cuda_api *api = &model->device->cuda.api;
+    const size_t row_bytes = (size_t)to->stride * storage.weight_bits / 8;
+    const size_t scale_bytes = (size_t)to->n_blocks * storage.scale_bytes;
+    uint8_t *codes = buffer;
+    uint8_t *scales = buffer + from->n_rows * row_bytes;
+    bool good = true;
+    for (uint32_t r = 0; good && r < from->n_rows; r++) {
+        const uint64_t row = at.first + (uint64_t)r * at.step;
+        adv_row_codes(from, r, to, codes + r * row_bytes);
+        adv_row_scales(from, r, to, scales + r * scale_bytes);
+        good = api->copy_to_device(to->weights + row * row_bytes, codes + r * row_bytes, row_bytes,
+                                   model->stream) == CU_SUCCESS &&
+               (scale_bytes == 0 ||
+                api->copy_to_device(to->scales + row * scale_bytes, scales + r * scale_bytes,
+                                    scale_bytes, model->stream) == CU_SUCCESS);
+    }
+    return good && (to->format != ECO_FORMAT_NF4_DQ || adv_copy_scales2(model, from, to, at)) &&
+           api->stream_synchronize(model->stream) == CU_SUCCESS;
 }
 
 /* Gives a tensor its numbers on both devices; false: the driver said no, or there is no memory. */
 static inline bool adv_store(cuda_model *model, eco_cpu_matrix *cpu, const cuda_matrix *cuda,
                              adv_place at, adv_pattern pattern, adv_target target, uint64_t key) {
     const cuda_storage storage = ecoi_cuda_storage(cuda->format);
-    const ecoi_cuda_api *api = &model->device->cuda.api;
-    const size_t row_bytes = (size_t)cuda->stride * storage.weight_bits / 8;
-    const size_t scale_bytes = (size_t)cuda->n_blocks * storage.scale_bytes;
+    const size_t n_bytes = (size_t)cuda->stride * storage.weight_bits / 8 +
+                           (size_t)cuda->n_blocks * storage.scale_bytes;
     uint16_t *values = calloc(cpu->n_columns, sizeof *values);
-    uint8_t *codes = calloc(cpu->n_rows, row_bytes);
-    uint8_t *scales = calloc(cpu->n_rows, scale_bytes + 1);
-    bool good = values != NULL && codes != NULL && scales != NULL;
+    uint8_t *buffer = calloc(cpu->n_rows, n_bytes);
+    float *absmax = calloc((size_t)cpu->n_rows * cpu->n_blocks + 1, sizeof *absmax);
+    bool good = values != NULL && buffer != NULL && absmax != NULL;
+    if (cpu->format == ECO_FORMAT_NF4_DQ) {
+        cpu->scales = absmax; /* until it is quantized itself */
+    }
     for (uint32_t r = 0; good && r < cpu->n_rows; r++) {
         for (uint32_t c = 0; c < cpu->n_columns; c++) {
             values[c] = half_from_float(adv_value(pattern, target, key, r, c, cpu->n_columns));
         }
         ecoi_cpu_matrix_store_row(cpu, r, values);
-        adv_row_codes(cpu, r, cuda, codes + r * row_bytes);
-        adv_row_scales(cpu, r, cuda, scales + r * scale_bytes);
-        const uint64_t row = at.first + (uint64_t)r * at.step;
-        good = api->copy_to_device(cuda->weights + row * row_bytes, codes + r * row_bytes,
-                                   row_bytes, model->stream) == CU_SUCCESS &&
-               (scale_bytes == 0 ||
-                api->copy_to_device(cuda->scales + row * scale_bytes, scales + r * scale_bytes,
-                                    scale_bytes, model->stream) == CU_SUCCESS);
     }
-    good = good && api->stream_synchronize(model->stream) == CU_SUCCESS;
+    if (good) {
+        ecoi_cpu_matrix_finish(cpu);
+        good = adv_copy(model, cpu, cuda, at, buffer);
+    }
     free(values);
-    free(codes);
-    free(scales);
+    free(buffer);
+    free(absmax);
     return good;
 }
 

@@ -113,9 +113,9 @@ static void compare(const batch_case *c, void *cpu, cuda_model *model) {
         }
         const double most = c->linear == ECO_FORMAT_INT8 ? tolerance_int8 : tolerance;
         const bool same = memcmp(got, got + n, n * sizeof *got) == 0;
-        (void)snprintf(what, sizeof what, "%-6s batch %2u %4u tokens %s %.2e %s%.60s",
+        (void)snprintf(what, sizeof what, "%-6s batch %2u %4u tokens %s %.2e of %.0e %s%.60s",
                        eco_format_at(c->linear)->name, c->batch, c->n_tokens,
-                       way == 0 ? "decoded" : "chunks ", largest,
+                       way == 0 ? "decoded" : "chunks ", largest, most,
                        same ? "same bits" : "TWO RUNS DIFFER", status == ECO_OK ? "" : err.message);
         report(c->name, what, status == ECO_OK && same && largest <= most);
         worst = largest <= worst ? worst : largest;
@@ -153,7 +153,7 @@ static void run_case(const batch_case *c) {
 
 static const eco_format formats[] = {ECO_FORMAT_FP16, ECO_FORMAT_NF4,  ECO_FORMAT_W8A16,
                                      ECO_FORMAT_BF16, ECO_FORMAT_Q4_0, ECO_FORMAT_Q8_0,
-                                     ECO_FORMAT_FP8,  ECO_FORMAT_INT8};
+                                     ECO_FORMAT_FP8,  ECO_FORMAT_INT8, ECO_FORMAT_NF4_DQ};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 static eco_model_shape tiny_shape(const char *name, const uint32_t n[7], bool tied, bool bias) {

@@ -31,7 +31,7 @@ static const struct {
     double tolerance;
 } formats[] = {{ECO_FORMAT_FP16, 2e-3},  {ECO_FORMAT_BF16, 2e-3}, {ECO_FORMAT_NF4, 2e-3},
                {ECO_FORMAT_W8A16, 2e-3}, {ECO_FORMAT_Q4_0, 2e-3}, {ECO_FORMAT_Q8_0, 2e-3},
-               {ECO_FORMAT_FP8, 2e-3},   {ECO_FORMAT_INT8, 1e-2}};
+               {ECO_FORMAT_FP8, 2e-3},   {ECO_FORMAT_INT8, 1e-2}, {ECO_FORMAT_NF4_DQ, 2e-3}};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 static double tolerance_of(eco_format format) {
@@ -99,8 +99,9 @@ static void compare(const char *name, const eco_workload *workload, void *cpu, v
         n_cases++;
         n_bad += good ? 0 : 1;
         worst = error <= worst ? worst : error;
-        printf("%s  %-34s %-4s %5u tokens  %.2e  %s\n", good ? "ok  " : "FAIL", name,
+        printf("%s  %-34s %-6s %5u tokens  %.2e of %.0e  %s\n", good ? "ok  " : "FAIL", name,
                eco_format_at(workload->linear)->name, counts[i], error,
+               tolerance_of(workload->linear),
                highest(got, n_vocab) == highest(want, n_vocab) ? "same token" : "other token");
     }
     free(tokens);
@@ -294,8 +295,9 @@ static void adversarial_model(const char *name, const eco_workload *workload, vo
                 const bool good = error <= tolerance_of(workload->linear);
                 n_bad += good ? 0 : 1;
                 worst = error <= worst ? worst : error;
-                printf("%s  %-34s %-5s %-24s %.2e\n", good ? "ok  " : "FAIL", name,
-                       eco_format_at(workload->linear)->name, what, error);
+                printf("%s  %-34s %-6s %-24s %.2e of %.0e\n", good ? "ok  " : "FAIL", name,
+                       eco_format_at(workload->linear)->name, what, error,
+                       tolerance_of(workload->linear));
             }
             n_cases++;
             /* The next kind of matrix stands alone again. */

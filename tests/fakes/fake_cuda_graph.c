@@ -227,12 +227,13 @@ static struct fake_work work_of(const struct graph *exec, uint32_t board) {
         } else if (strcmp(name, "eco_stream") == 0) {
             struct gpu_stream_args args;
             memcpy(&args, node->args, sizeof args);
-            const bool nf4 = args.format == STREAM_NF4 || args.format == STREAM_NF4_SMALL;
+            const bool nf4 = args.format == STREAM_NF4 || args.format == STREAM_NF4_SMALL ||
+                             args.format == STREAM_NF4_DQ || args.format == STREAM_NF4_DQ_SMALL;
             kind = nf4 ? "nf4" : kind;
         } else if (strstr(name, "batch_gemm") != NULL) {
             uint32_t format = 0;
             memcpy(&format, node->args, sizeof format);
-            kind = format == BATCH_NF4 ? "nf4" : kind;
+            kind = format == BATCH_NF4 || format == BATCH_NF4_DQ ? "nf4" : kind;
         } else if (strstr(name, "_done") != NULL) {
             memcpy(&first, node->args, sizeof first);
             work.counter = (uint64_t *)(uintptr_t)first;

@@ -16,5 +16,5 @@ LD_LIBRARY_PATH=$FAKES ECO_FAKE_SCRIPT=$work/compute.script \
     exit 1
 }
 tail -n 1 "$work/out"
-# Eight formats, 27 patterns in matrices: none was left out.
-grep -q '^216 cases, 0 bad; ' "$work/out"
+# Nine formats, 27 patterns in matrices: none was left out.
+grep -q '^243 cases, 0 bad; ' "$work/out"

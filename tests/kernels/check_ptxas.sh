@@ -36,7 +36,7 @@ n=0
 # The products of batches are compiled with their format and layout as constants (cuda_batch.c): these texts, too.
 mkdir "$work/texts"
 cp "$root"/src/kernels/gpu/ptx/*.ptx "$work/texts"
-for format in 0 1 2 3 4 5 6 7; do
+for format in 0 1 2 3 4 5 6 7 8; do
     columns=80 # of a stage
     for layout in 08.100 10.100 20.080 40.080 40.100; do # rows of input, of a tile, hexadecimal
         sed "s/0x0ec0f100/0x0000000$format/g; s/0x0ec0f101/0x00000${layout#*.}/g; s/0x0ec0f102/0x000000$columns/g
@@ -48,7 +48,7 @@ rm "$work/texts/batch_gemm.ptx"
 
 # The kernel of one sequence likewise (cuda_stream.c), with the registers it is given.
 rm "$work/texts/stream.ptx"
-for format in 0 1 2 3 4 5 6 7 8; do
+for format in 0 1 2 3 4 5 8 9 a b c; do
     sed "s/0x0ec0f000/0x0000000$format/g; s/0x0ec0f001/0x00000004/g; s/0x0ec0f002/0x0000000f/g
         s/0x0ec0f003/0x00000002/g" "$root/src/kernels/gpu/ptx/stream.ptx" >"$work/texts/stream_format$format.ptx"
 done

@@ -23,16 +23,31 @@ enum {
     GPU_HEAD_MAX = 256, /* widest attention head */
     GPU_ARGMAX_BLOCKS = 64,
     GPU_READ_BLOCK = 512,
-    GPU_PAD = 32 /* activations are padded with zeros to a multiple of this */
+    GPU_DQ_GROUP = 256,         /* NF4-DQ: blocks that share a scale of their absmax */
+    GPU_DQ_MAP_BYTES = 256 * 4, /* of the values of the codes of absmax */
+    GPU_PAD = 32                /* activations are padded with zeros to a multiple of this */
 };
 
-/* NF4-DQ, a row of a matrix: its block b has absmax value[code b] · scales2[group + (phase + b) / 256] + offset, as the
- * blocks of a tensor are counted through all its rows. */
+/* NF4-DQ: absmax of a block = map[its code] · scale of its 256 blocks + offset of its tensor, where blocks
+ * are counted through all rows of a tensor. `scales2` [tensors][gpu_dq_words] holds a tensor's offset
+ * and then its scales; a matrix is one tensor, or two with rows in turns (gate, up), or three one
+ * behind the other (query; key and value, which are equally long). n_first: rows of the first, which none exceeds. */
 struct gpu_dq_row {
-    uint32_t group, phase;
-    float offset;
-    uint32_t reserved;
+    uint32_t tensor, first_block;
 };
+static inline struct gpu_dq_row gpu_dq_row_at(uint32_t row, uint32_t n_rows, uint32_t n_tensors,
+                                              uint32_t n_first, uint32_t n_blocks) {
+    if (n_tensors == 2) {
+        return (struct gpu_dq_row){row & 1, (row >> 1) * n_blocks};
+    }
+    const uint32_t third = n_first + (n_rows - n_first) / 2;
+    const uint32_t tensor = row < n_first ? 0 : row < third ? 1 : 2;
+    const uint32_t begin = tensor == 0 ? 0 : tensor == 1 ? n_first : third;
+    return (struct gpu_dq_row){tensor, (row - begin) * n_blocks};
+}
+static inline uint32_t gpu_dq_words(uint32_t n_first, uint32_t n_blocks) {
+    return 1 + (n_first * n_blocks + GPU_DQ_GROUP - 1) / GPU_DQ_GROUP;
+}
 
 /* Where decoding stands; lives in device memory, advanced by eco_token_done. Positions run to
  * wrap_hi - 1, then go on at wrap_lo; the token at a position below n_forced is given, else it is

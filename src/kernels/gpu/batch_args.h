@@ -16,6 +16,7 @@ enum {
     BATCH_STAGES_MAX = 8,
     BATCH_BARRIER_BYTES = 2 * BATCH_STAGES_MAX * 8, /* of shared memory: two a stage */
     BATCH_VALUES_BYTES = BATCH_MAX * 4,             /* input scales, or NF4's values */
+    BATCH_PAIRS_BYTES = 256 * 32 * 4,               /* NF4's table: pairs of values */
     BATCH_K_PAD = 256, /* inputs of products are padded with zeros to a multiple of this */
     BATCH_ARGMAX_BLOCKS = 16,
     BATCH_NORM_BLOCK = 512,
@@ -34,7 +35,8 @@ enum {
     BATCH_FP8,
     BATCH_Q8_0,
     BATCH_NF4,
-    BATCH_Q4_0
+    BATCH_Q4_0,
+    BATCH_NF4_DQ
 };
 
 /* Input of a product, [ceil(cols / BATCH_K_PAD) · 4][n_pad][32] FP16: what a warp feeds to two
@@ -54,6 +56,8 @@ struct gpu_batch_gemm_args {
     uint32_t reserved;
     DEV(const void) weights;       /* [rows][stride] */
     DEV(const void) scales;        /* [rows][n_blocks] */
+    DEV(const float) scales2;      /* NF4-DQ: args.h */
+    DEV(const float) dq_map;       /* likewise: the values of the codes of absmax */
     DEV(const half) input;         /* as batch_input_index says; zeros from cols on */
     DEV(const int8_t) input_codes; /* INT8: as `input`, which then holds the outliers only */
     DEV(const float) input_scales; /* INT8: [n_pad], absmax / 127 */
@@ -66,11 +70,16 @@ struct gpu_batch_gemm_args {
     uint32_t out_stride;
     uint32_t tile_rows; /* 256 or 128: two or four of the 8 warps share a row's columns */
     uint32_t n_stages;  /* of shared memory: 2 … BATCH_STAGES_MAX */
-    uint32_t columns;   /* of a stage: 64 (16 bits), 128 or 256 (not 16 bits) */
+    uint32_t columns;   /* of a stage: 64 (16 bits), 128 or 256 (neither 16 bits nor NF4-DQ) */
     uint32_t n_pad;     /* rows of the input: 8, 16, 32 or 64 */
     uint32_t epilogue;
+    uint32_t n_tensors, n_first; /* NF4-DQ */
 };
 
+/* Bytes of a row's scales in a stage. NF4-DQ: a word of codes, the scale of each of two blocks, the offset. */
+static inline uint32_t batch_scale_bytes(uint32_t format, uint32_t columns) {
+    return format == BATCH_NF4_DQ ? 16 : format >= BATCH_Q8_0 ? columns / 64 * 4 : 0;
+}
 /* Bytes of a row in a stage of so many columns; bytes of shared memory of a stage, and beside them. */
 static inline uint32_t batch_row_bytes(uint32_t format, uint32_t columns) {
     return format <= BATCH_BF16 ? columns * 2 : format <= BATCH_Q8_0 ? columns : columns / 2;
@@ -78,15 +87,16 @@ static inline uint32_t batch_row_bytes(uint32_t format, uint32_t columns) {
 static inline uint32_t batch_stage_bytes(uint32_t format, uint32_t columns, uint32_t tile_rows,
                                          uint32_t n_pad) {
     const uint32_t input_bytes = format == BATCH_INT8 ? 3 : 2; /* codes besides FP16 */
-    const uint32_t scale_bytes = format >= BATCH_Q8_0 ? columns / 64 * 4 : 0;
-    return tile_rows * (batch_row_bytes(format, columns) + scale_bytes) +
+    return tile_rows * (batch_row_bytes(format, columns) + batch_scale_bytes(format, columns)) +
            columns * n_pad * input_bytes;
 }
 static inline uint32_t batch_exchange_bytes(uint32_t n_pad) {
     return BATCH_WARPS * BATCH_WARP_ROWS / 4 * n_pad * 4; /* a quarter of the sums of all warps */
 }
 static inline uint32_t batch_table_bytes(uint32_t format) {
-    return format == BATCH_NF4 ? 256 * 32 * 4 : 0;
+    return format == BATCH_NF4      ? BATCH_PAIRS_BYTES
+           : format == BATCH_NF4_DQ ? BATCH_PAIRS_BYTES + GPU_DQ_MAP_BYTES
+                                    : 0;
 }
 static inline uint32_t batch_fixed_bytes(uint32_t format, uint32_t n_pad) {
     return batch_exchange_bytes(n_pad) + BATCH_BARRIER_BYTES + BATCH_VALUES_BYTES +

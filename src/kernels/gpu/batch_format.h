@@ -45,6 +45,9 @@ BATCH_CONSTANT(n_pad_of, n_pad)
 INLINE uint32_t row_bytes_of(const struct gpu_batch_gemm_args *a) {
     return batch_row_bytes(format_of(a), columns_of(a));
 }
+INLINE bool is_nf4(const struct gpu_batch_gemm_args *a) {
+    return format_of(a) == BATCH_NF4 || format_of(a) == BATCH_NF4_DQ;
+}
 INLINE bool has_blocks(const struct gpu_batch_gemm_args *a) {
     return format_of(a) >= BATCH_Q8_0;
 }
@@ -112,6 +115,12 @@ INLINE void fill_table(SHARED char *table, SHARED half *values) {
     }
 }
 
+/* NF4-DQ: the values of the codes of absmax. */
+INLINE void fill_map(const struct gpu_batch_gemm_args *a, SHARED float *map) {
+    map[thread_index()] = a->dq_map[thread_index()];
+}
+_Static_assert((int)DYNAMIC_CODES == (int)GPU_BLOCK, "a value a thread");
+
 /* MARK: - 32 columns of 32 rows, one warp */
 
 /* A lane's weights: 16-column steps, halves of 16 rows, as mma's A. */
@@ -172,6 +181,7 @@ INLINE struct batch_operands unpack(const struct gpu_batch_gemm_args *a, const S
         EACH_PAIR(vec2, pair_of_fp8(word[k / 2], k % 2))
         break;
     case BATCH_NF4:
+    case BATCH_NF4_DQ:
         EACH_PAIR(uint32_t, *(const SHARED uint32_t *)(mine + (word >> (8 * k) & 0xff) * 128))
         break;
     case BATCH_Q4_0:

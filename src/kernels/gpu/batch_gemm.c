@@ -29,7 +29,7 @@ struct batch_work {
     SHARED vec4 *exchange;
     SHARED uint64_t *full, *empty; /* [n_stages] */
     SHARED float *input_scales;    /* INT8: [n_pad] */
-    SHARED char *table;            /* NF4 */
+    SHARED char *table;            /* NF4; NF4-DQ's map behind it */
     SHARED char *stages;
     uint32_t stage_bytes;
     uint32_t n_chunks;          /* stages of a tile */
@@ -190,6 +190,33 @@ INLINE void copy_scales(const struct batch_work *w, SHARED char *to, struct batc
     }
 }
 
+/* NF4-DQ's, [tile rows][4] words: the row's codes (of this stage and its neighbour: two each), the
+ * scales of the two blocks' 256, the offset. */
+INLINE void copy_dq_scales(const struct batch_work *w, SHARED char *to, struct batch_place at) {
+    const struct gpu_batch_gemm_args *a = w->a;
+    const uint32_t n_blocks = (a->cols + NF4_BLOCK - 1) / NF4_BLOCK;
+    const uint32_t n_words = gpu_dq_words(a->n_first, n_blocks);
+    const uint32_t which = thread_index() & 3;
+    const uint32_t block = at.chunk * 2 + which - 1;
+    uint32_t n = thread_index();
+    for (uint32_t i = 0; i < known(2); i++) {
+        for (uint32_t k = 0; k < known(2); k++) {
+            const uint32_t row = at.tile * tile_rows_of(a) + (n >> 2);
+            const struct gpu_dq_row place =
+                gpu_dq_row_at(row, a->rows, a->n_tensors, a->n_first, n_blocks);
+            const uint32_t word = which == 3 ? 0 : 1 + (place.first_block + block) / GPU_DQ_GROUP;
+            const GLOBAL char *from =
+                which == 0 ? (const GLOBAL char *)a->scales + row * a->n_blocks + at.chunk / 2 * 4
+                           : (const GLOBAL char *)(a->scales2 + place.tensor * n_words + word);
+            if (n < tile_rows_of(a) << 2) {
+                copy_async_4(to + n * 4, from,
+                             row < a->rows && (which == 0 || which == 3 || block < n_blocks));
+            }
+            n += GPU_BLOCK;
+        }
+    }
+}
+
 /* What is fetched next, and where to. */
 struct batch_coming {
     struct batch_place at;
@@ -210,7 +237,9 @@ INLINE void fetch(const struct batch_work *w, struct batch_coming *coming) {
     barrier_wait(w->empty + coming->turn.slot, coming->turn.parity);
     copy_weights(w, stage, coming->at);
     copy_all(input, (const GLOBAL char *)a->input + (uint64_t)chunk * input_bytes, input_bytes);
-    if (has_blocks(a)) {
+    if (format_of(a) == BATCH_NF4_DQ) {
+        copy_dq_scales(w, input + input_bytes, coming->at);
+    } else if (has_blocks(a)) {
         copy_scales(w, input + input_bytes, coming->at);
     }
     if (format_of(a) == BATCH_INT8) {
@@ -313,26 +342,37 @@ INLINE uint32_t row_of_sums(const struct batch_work *w, uint32_t i) {
     return w->warp_row + ((i ^ w->swap) << 4);
 }
 
-/* Of sixteens first, first + 1, from a stage's scales; `step`: which 32 columns of it. */
+/* The scale of a row's 32 columns from what copy_dq_scales has of it. */
+INLINE float dq_scale(const struct batch_work *w, vec4 row, uint32_t chunk, uint32_t step) {
+    const SHARED float *map = (const SHARED float *)(w->table + BATCH_PAIRS_BYTES);
+    const uint32_t block = step / 2;
+    const uint32_t code = row[0] >> (chunk % 2 * 16 + block * 8) & 255;
+    const float scale = float_of(block == 0 ? row[1] : row[2]);
+    return add_rounded(mul_rounded(map[code], scale), float_of(row[3]));
+}
+
+/* Of sixteens first, first + 1, from the scales of a tile's stage `chunk`; `step`: which 32 columns of it. */
 INLINE struct batch_scales load_scales(const struct batch_work *w, const SHARED char *scales,
-                                       uint32_t first, uint32_t step) {
+                                       uint32_t first, uint32_t chunk, uint32_t step) {
     const struct gpu_batch_gemm_args *a = w->a;
-    const uint32_t row_bytes = columns_of(a) >> 4;
+    const uint32_t row_bytes = batch_scale_bytes(format_of(a), columns_of(a));
     const uint32_t g = thread_index() % WARP / 4;
     struct batch_scales out;
     UNROLL
     for (uint32_t i = 0; i < 4; i++) {
         const uint32_t row = row_of_sums(w, first + i / 2) + 2 * g + i % 2;
         const SHARED char *from = scales + row * row_bytes;
-        out.of[i / 2][i % 2] = format_of(a) == BATCH_NF4 ? ((const SHARED float *)from)[step / 2]
-                                                         : (float)((const SHARED half *)from)[step];
+        out.of[i / 2][i % 2] =
+            format_of(a) == BATCH_NF4_DQ ? dq_scale(w, *(const SHARED vec4 *)from, chunk, step)
+            : format_of(a) == BATCH_NF4  ? ((const SHARED float *)from)[step / 2]
+                                         : (float)((const SHARED half *)from)[step];
     }
     return out;
 }
 
 /* 32 columns. Tiles beyond n_pad are nobody's: the driver's compiler drops what leads to them. */
-INLINE void multiply(const struct batch_work *w, const SHARED char *stage, uint32_t step,
-                     struct batch_sums *sums) {
+INLINE void multiply(const struct batch_work *w, const SHARED char *stage, uint32_t chunk,
+                     uint32_t step, struct batch_sums *sums) {
     const struct gpu_batch_gemm_args *a = w->a;
     const SHARED char *input = stage + tile_rows_of(a) * row_bytes_of(a);
     /* INT8: the input's codes; where blocks have scales: those. */
@@ -346,7 +386,7 @@ INLINE void multiply(const struct batch_work *w, const SHARED char *stage, uint3
         vec2 codes[4];
         const struct batch_operands o = unpack(a, w->table, rows, codes);
         if (has_blocks(a)) {
-            scales = load_scales(w, behind, 2 * pair, step);
+            scales = load_scales(w, behind, 2 * pair, chunk, step);
         }
         for (uint32_t i = 0; i < known(2); i++) {
             for (uint32_t k = 0; k < known(GROUPS / 2); k++) {
@@ -639,7 +679,7 @@ INLINE void multiply_stage(const struct batch_work *w, uint32_t chunk, struct ba
     ROLLED /* twice as much at once was slower: registers */
         for (uint32_t i = 0; i < n_mine; i++) {
         if (all_busy || first < n_steps) {
-            multiply(w, stage, first + i * n_shares, sums);
+            multiply(w, stage, chunk, first + i * n_shares, sums);
         }
     }
     warp_meet();
@@ -682,8 +722,11 @@ INLINE void multiply_stages(const struct batch_work *w) {
 /* A grid of any size, GPU_BLOCK threads. */
 KERNEL eco_batch_gemm(const struct gpu_batch_gemm_args a) {
     const struct batch_work w = work_of_block(&a);
-    if (format_of(&a) == BATCH_NF4) {
+    if (is_nf4(&a)) {
         fill_table(w.table, (SHARED half *)w.input_scales);
+    }
+    if (format_of(&a) == BATCH_NF4_DQ) {
+        fill_map(&a, (SHARED float *)(w.table + BATCH_PAIRS_BYTES));
     }
     if (format_of(&a) == BATCH_INT8 && thread_index() < n_pad_of(&a)) {
         w.input_scales[thread_index()] = a.input_scales[thread_index()];

@@ -16,6 +16,7 @@ enum {
     STREAM_REGISTERS = 128,   /* a thread, so that a block fits on every multiprocessor */
     STREAM_COLS_MAX = 8192,   /* of the residual stream: its normalisation is held in registers */
     STREAM_GROUP_COLS = 1024, /* inputs are padded with zeros to a multiple of this */
+    STREAM_STEP_COLS = 256,   /* of a row that a warp multiplies at a step */
     STREAM_SLOTS_MIN = 2,     /* of a warp's ring: in flight, but for one */
     STREAM_SLOTS_MAX = 5,
     STREAM_ARGS_BYTES = 256,
@@ -50,35 +51,73 @@ enum gpu_stream_format {
     STREAM_Q8_0,
     STREAM_FP8,
     STREAM_INT8,
-    STREAM_NF4,
+    STREAM_NF4 = 8,   /* these four differ by a bit each, which one comparison tells */
     STREAM_NF4_SMALL, /* as NF4, its table small: a value a nibble, for little shared memory */
+    STREAM_NF4_DQ,    /* as NF4, its absmax values quantized */
+    STREAM_NF4_DQ_SMALL,
     STREAM_Q4_0
 };
 
-/* Bytes of an input of `cols` padded columns. INT8 has, behind the values (FP16, of outliers alone), a
- * code a column and a byte for every four of which one is an outlier. */
+static inline bool stream_is_nf4(uint32_t format) {
+    return (format | 3) == STREAM_NF4_DQ_SMALL;
+}
+static inline bool stream_is_dq(uint32_t format) {
+    return (format | 1) == STREAM_NF4_DQ_SMALL;
+}
+static inline bool stream_is_small(uint32_t format) {
+    return (format | 2) == STREAM_NF4_DQ_SMALL;
+}
+/* The table in front of all else in shared memory: a multiple of 128. */
+static inline uint32_t stream_table_bytes(uint32_t format) {
+    return !stream_is_nf4(format)    ? 0
+           : stream_is_small(format) ? STREAM_SMALL_TABLE_BYTES
+                                     : STREAM_TABLE_BYTES;
+}
+
+/* Bytes of an input of `cols` padded columns. Behind the values, INT8 (FP16, of outliers alone) has a
+ * code a column and a byte for every four of which one is an outlier; Q4_0 a float for every block of
+ * 32. */
 static inline uint32_t stream_input_bytes(uint32_t format, uint32_t cols) {
-    return format == STREAM_INT8 ? 3 * cols + cols / 4 : 2 * cols;
+    return format == STREAM_INT8   ? 3 * cols + cols / 4
+           : format == STREAM_Q4_0 ? 2 * cols + cols / 8
+                                   : 2 * cols;
+}
+
+/* n > 0 as a factor of 2^-32, rounded up; 0 stands for 1. */
+static inline uint32_t inverse_of(uint32_t n) {
+    return 0xffffffffu / n + 1;
+}
+/* x / n by its inverse, for x n below 2^32. */
+static inline uint32_t times_inverse(uint32_t x, uint32_t inverse) {
+    return inverse == 0 ? x : (uint32_t)((uint64_t)x * inverse >> 32);
 }
 
 static inline bool stream_is_wide(uint32_t format) {
     return format <= STREAM_BF16;
 }
-/* Columns and bytes of one row that a warp multiplies at a step. */
-static inline uint32_t stream_step_cols(uint32_t format) {
-    return format >= STREAM_NF4 ? 512 : 256;
+static inline bool stream_is_nibble(uint32_t format) {
+    return format >= STREAM_NF4;
 }
+/* Rows that a warp multiplies at once. */
+static inline uint32_t stream_tile_rows(uint32_t format) {
+    return stream_is_nibble(format) ? 8 : 2;
+}
+/* Bytes of one row that a warp multiplies at a step, and those of the scales of its blocks; 0: one
+ * scale a row, or none. */
 static inline uint32_t stream_step_bytes(uint32_t format) {
-    return stream_is_wide(format) ? 512 : 256;
+    return stream_is_nibble(format) ? 128 : stream_is_wide(format) ? 512 : 256;
 }
-/* Steps of a row pair that fill a slot of a ring. Asking costs as much for fewer. */
+static inline uint32_t stream_step_scales(uint32_t format) {
+    return stream_is_nibble(format) || format == STREAM_Q8_0 ? 16 : 0;
+}
+/* Steps of a tile that fill a slot of a ring. Asking costs as much for fewer. */
 static inline uint32_t stream_group_steps(uint32_t format) {
-    return stream_is_wide(format) ? 2 : 4;
+    return stream_is_wide(format) || stream_is_nibble(format) ? 2 : 4;
 }
-/* A slot: codes of two rows; then, of narrow formats, room for the scales of their blocks. */
+/* A slot: codes of a tile's rows, then the scales of their blocks. */
 static inline uint32_t stream_slot_bytes(uint32_t format) {
-    return 2 * stream_group_steps(format) *
-           (stream_step_bytes(format) + (stream_is_wide(format) ? 0 : 32));
+    return stream_tile_rows(format) * stream_group_steps(format) *
+           (stream_step_bytes(format) + stream_step_scales(format));
 }
 
 /* What a phase does with the sums of a row pair. */
@@ -94,9 +133,10 @@ enum gpu_phase_kind {
 struct gpu_phase {
     DEV(const void) weights;
     DEV(const void) scales;
-    DEV(const half) gain; /* phases with a norm: [cols] */
-    DEV(const half) bias; /* PHASE_QKV: [rows] or null */
-    uint32_t kind, unused, rows, cols, stride, n_blocks, layer, reserved;
+    DEV(const half) gain;     /* phases with a norm: [cols] */
+    DEV(const half) bias;     /* PHASE_QKV: [rows] or null */
+    DEV(const float) scales2; /* NF4-DQ: args.h */
+    uint32_t kind, rows, cols, stride, n_blocks, layer;
 };
 
 struct gpu_stream_args {
@@ -117,6 +157,7 @@ struct gpu_stream_args {
     DEV(uint32_t) best_index;
     DEV(const uint32_t) turn; /* tokens done */
     DEV(const struct gpu_state) state;
+    DEV(const float) dq_map;     /* NF4-DQ: the values of the codes of absmax */
     uint64_t cache_stride;       /* halves from one layer's cache to the next */
     uint32_t format;             /* enum gpu_stream_format of all phases */
     uint32_t n_slots, n_workers; /* of a warp's ring; warps that multiply */
@@ -124,30 +165,32 @@ struct gpu_stream_args {
     uint32_t n_layers, n_phases, d_model, d_ff, embedding_stride, n_heads, n_kv_heads, d_head,
         d_stride, capacity;
     uint32_t n_splits;    /* of the cache, at most; few positions use fewer */
-    uint32_t lanes;       /* that share a position: a power of two, 8 lanes >= d_stride */
+    uint32_t lane_bits;   /* of how many lanes share a position: 8 << lane_bits >= d_stride */
+    uint32_t heads_a_key; /* query heads of a KV head */
+    uint32_t key_inverse; /* inverse_of that */
     uint32_t input_cols;  /* the widest input, padded as stream_padded_cols says */
     uint32_t input_bytes; /* room for that, or for attention's needs */
-    uint32_t n_segments;  /* room for partial sums of a phase: row pairs of a block + workers */
+    uint32_t n_segments;  /* room for partial sums, in row pairs: a block's tiles + workers */
     uint32_t position, token, first_turn; /* the kernel's own: from the state and the turn */
-    uint32_t
-        exponents; /* likewise: of 1024 as FP16, twice, which no compiler shall put into instructions */
-    float eps, scale, inverse_width; /* scale 1 / sqrt(d_head), inverse_width 1 / d_model */
+    float eps, scale, inverse_width;      /* scale 1 / sqrt(d_head), inverse_width 1 / d_model */
 };
 
 /* What the text is specialised for (cuda_stream.c): a function of the kernels, the argument it stands
  * for, and the constant in the text that is written over. The less a multiprocessor has to fetch of the code,
  * the sooner a token is done. */
-#define STREAM_CONSTANTS(X)                 \
-    X(stream_format, format, "0x0ec0f000")  \
-    X(n_slots, n_slots, "0x0ec0f001")       \
-    X(n_workers, n_workers, "0x0ec0f002")   \
-    X(d_model, d_model, "0x0ec0f004")       \
-    X(d_head, d_head, "0x0ec0f005")         \
-    X(d_stride, d_stride, "0x0ec0f006")     \
-    X(n_heads, n_heads, "0x0ec0f007")       \
-    X(n_kv_heads, n_kv_heads, "0x0ec0f008") \
-    X(lanes, lanes, "0x0ec0f009")           \
-    X(n_splits_max, n_splits, "0x0ec0f00a") \
-    X(d_ff, d_ff, "0x0ec0f00b")
+#define STREAM_CONSTANTS(X)                   \
+    X(stream_format, format, "0x0ec0f000")    \
+    X(n_slots, n_slots, "0x0ec0f001")         \
+    X(n_workers, n_workers, "0x0ec0f002")     \
+    X(d_model, d_model, "0x0ec0f004")         \
+    X(d_head, d_head, "0x0ec0f005")           \
+    X(d_stride, d_stride, "0x0ec0f006")       \
+    X(n_heads, n_heads, "0x0ec0f007")         \
+    X(n_kv_heads, n_kv_heads, "0x0ec0f008")   \
+    X(lane_bits, lane_bits, "0x0ec0f009")     \
+    X(n_splits_max, n_splits, "0x0ec0f00a")   \
+    X(d_ff, d_ff, "0x0ec0f00b")               \
+    X(heads_a_key, heads_a_key, "0x0ec0f00c") \
+    X(key_inverse, key_inverse, "0x0ec0f00d")
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Attention of stream.c: a block a query head, or a part of the positions of one where there are many
- * of them; groups of lanes take four positions each, online softmax in FP32, joined by shuffles, then
+ * of them; groups of lanes take three positions each, online softmax in FP32, joined by shuffles, then
  * through shared memory. The newest key and value come from the products, not from the cache.
  */
 #ifndef ECOCOMPUTE_KERNELS_GPU_STREAM_ATTENTION_H
@@ -9,7 +9,7 @@
 
 #include "stream_weights.h"
 
-enum { ROUND = 4 }; /* positions a group of lanes takes at once */
+enum { ROUND = 3 }; /* positions a group of lanes takes at once */
 
 #define LOWEST (-1e30f) /* below every score, finite so that differences are never NaN */
 
@@ -63,7 +63,7 @@ STREAM_INLINE void join_groups(struct seen *s, uint32_t lanes) {
 
 /* A head and a part of the positions; and where a block works at it (the input's place is free). */
 struct head_part {
-    uint32_t head, split, n_splits, first, last, n;
+    uint32_t head, key_head, split, n_splits, first, last, n;
     uint64_t cache;      /* of its KV head and layer: halves from the caches' beginning */
     SHARED float *query; /* [d_head], rotated and scaled */
     SHARED half *key;    /* [GPU_HEAD_MAX], of the newest position */
@@ -77,8 +77,8 @@ STREAM_INLINE uint32_t used_splits(uint32_t n) {
     return min_u32((n + STREAM_SPLIT_POSITIONS - 1) / STREAM_SPLIT_POSITIONS, n_splits_max());
 }
 
-STREAM_INLINE uint32_t heads_a_key(void) { /* query heads of a KV head */
-    return n_heads() / n_kv_heads();
+STREAM_INLINE uint32_t lanes(void) { /* that share a position */
+    return 1u << lane_bits();
 }
 
 STREAM_INLINE struct head_part part_of(const SHARED struct gpu_stream_args *a, uint32_t layer,
@@ -97,8 +97,8 @@ STREAM_INLINE struct head_part part_of(const SHARED struct gpu_stream_args *a, u
         h.first = min_u32(h.split * each, h.n);
         h.last = min_u32(h.first + each, h.n);
     }
-    h.cache =
-        layer * a->cache_stride + (uint64_t)(h.head / heads_a_key()) * (a->capacity * d_stride());
+    h.key_head = times_inverse(h.head, key_inverse());
+    h.cache = layer * a->cache_stride + (uint64_t)h.key_head * (a->capacity * d_stride());
     h.query = (SHARED float *)room;
     h.key = (SHARED half *)(h.query + GPU_HEAD_MAX);
     h.value = h.key + GPU_HEAD_MAX;
@@ -128,7 +128,7 @@ STREAM_INLINE void take_newest(const SHARED struct gpu_stream_args *a, const SHA
     half value = (half)0.0f;
     if (d < d_head()) {
         const GLOBAL uint64_t *queries = a->qkv + h->head * d_head();
-        const GLOBAL uint64_t *keys = a->qkv + (n_heads() + h->head / heads_a_key()) * d_head();
+        const GLOBAL uint64_t *keys = a->qkv + (n_heads() + h->key_head) * d_head();
         const uint32_t half_width = d_head() / 2;
         const uint32_t other = d >= half_width ? d - half_width : d + half_width;
         const GLOBAL uint64_t *const from[5] = {queries + d, queries + other, keys + d,
@@ -151,7 +151,7 @@ STREAM_INLINE void take_newest(const SHARED struct gpu_stream_args *a, const SHA
     h->query[d] = query;
     h->key[d] = key;
     h->value[d] = value;
-    if (h->last == h->n && h->head % heads_a_key() == 0 && d < d_stride()) {
+    if (h->last == h->n && h->head == h->key_head * heads_a_key() && d < d_stride()) {
         const uint64_t at = h->cache + (uint64_t)(h->n - 1) * d_stride() + d;
         a->k_cache[at] = key;
         a->v_cache[at] = value;
@@ -165,14 +165,14 @@ struct positions {
 };
 
 STREAM_INLINE uint32_t n_groups(void) {
-    return STREAM_BLOCK / lanes();
+    return STREAM_BLOCK >> lane_bits();
 }
 
 /* Those from `base` down, which is the group's own. The newest is not in the cache: it is put there
  * afterwards. What is not of the part keeps some other position's values, which are numbers. */
 STREAM_INLINE void ask_positions(const SHARED struct gpu_stream_args *a, const struct head_part *h,
                                  int32_t base, struct positions *p) {
-    const uint32_t sub = thread_index() % lanes();
+    const uint32_t sub = thread_index() & (lanes() - 1);
     const bool there =
         h->n > 1 && (d_stride() == 8 * lanes() || sub * 8 < d_stride()); /* none, or no such lane */
     const int32_t top = (int32_t)h->n - 2;                               /* in the cache */
@@ -218,8 +218,8 @@ STREAM_INLINE void use_positions(const struct head_part *h, int32_t base, const 
 /* All positions of a part; the first of them are asked for already, and the newest is known now. */
 STREAM_INLINE struct seen read_positions(const SHARED struct gpu_stream_args *a,
                                          const struct head_part *h, struct positions *p) {
-    const uint32_t sub = thread_index() % lanes();
-    const uint32_t group = thread_index() / lanes();
+    const uint32_t sub = thread_index() & (lanes() - 1);
+    const uint32_t group = thread_index() >> lane_bits();
     struct seen s = {LOWEST, 0.0f, {0.0f}};
     float q[8];
     UNROLL
@@ -237,11 +237,15 @@ STREAM_INLINE struct seen read_positions(const SHARED struct gpu_stream_args *a,
     const int32_t own = (int32_t)(h->last - 1 - group);
     const int32_t n = (int32_t)(h->last - h->first);
     const int32_t round = (int32_t)(ROUND * n_groups());
-    use_positions(h, own, q, p, &s);
-    for (int32_t done = round; done < n; done += round) { /* the same for the whole block */
-        ask_positions(a, h, own - done, p);
+    int32_t done = 0;
+    NOT_UNROLLED
+    do { /* as often for the whole block; written once, since what is written twice is fetched twice */
         use_positions(h, own - done, q, p, &s);
-    }
+        done += round;
+        if (done < n) {
+            ask_positions(a, h, own - done, p);
+        }
+    } while (done < n);
     return s;
 }
 
@@ -312,7 +316,7 @@ STREAM_INLINE void attend(const SHARED struct gpu_stream_args *a, uint32_t layer
     for (uint32_t item = block_index(); item < n_items; item += grid_size()) {
         const struct head_part h = part_of(a, layer, item, p.input);
         struct positions first;
-        ask_positions(a, &h, (int32_t)(h.last - 1 - thread_index() / lanes()), &first);
+        ask_positions(a, &h, (int32_t)(h.last - 1 - (thread_index() >> lane_bits())), &first);
         take_newest(a, p.angles, &h, turn);
         block_barrier();
         struct seen s = read_positions(a, &h, &first);

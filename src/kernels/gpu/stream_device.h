@@ -73,6 +73,26 @@ STREAM_INLINE void copy_async_word(SHARED void *to, const GLOBAL void *from, boo
                      "l"(from), "r"(take ? 4u : 0u)
                      : "memory");
 }
+/* `row` rows further. One instruction. */
+STREAM_INLINE const GLOBAL char *rows_on(const GLOBAL char *at, uint32_t row_bytes, uint32_t row) {
+    const GLOBAL char *out;
+    __asm__("mad.wide.u32 %0, %1, %2, %3;" : "=l"(out) : "r"(row_bytes), "r"(row), "l"(at));
+    return out;
+}
+/* Loads 64 bytes where they are wanted; other lanes keep what they have. */
+STREAM_INLINE void load_shared_if(vec4 x[4], const SHARED vec4 *p, bool wanted) {
+    __asm__ volatile("{\n\t.reg .pred p;\n\tsetp.ne.u32 p, %17, 0;\n\t"
+                     "@p ld.shared.v4.u32 {%0,%1,%2,%3}, [%16];\n\t"
+                     "@p ld.shared.v4.u32 {%4,%5,%6,%7}, [%16+16];\n\t"
+                     "@p ld.shared.v4.u32 {%8,%9,%10,%11}, [%16+32];\n\t"
+                     "@p ld.shared.v4.u32 {%12,%13,%14,%15}, [%16+48];\n\t}"
+                     : "+r"(x[0][0]), "+r"(x[0][1]), "+r"(x[0][2]), "+r"(x[0][3]), "+r"(x[1][0]),
+                       "+r"(x[1][1]), "+r"(x[1][2]), "+r"(x[1][3]), "+r"(x[2][0]), "+r"(x[2][1]),
+                       "+r"(x[2][2]), "+r"(x[2][3]), "+r"(x[3][0]), "+r"(x[3][1]), "+r"(x[3][2]),
+                       "+r"(x[3][3])
+                     : "r"((uint32_t)(uintptr_t)p), "r"((uint32_t)wanted)
+                     : "memory");
+}
 STREAM_INLINE void warp_barrier(void) {
     __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
@@ -87,6 +107,13 @@ STREAM_INLINE void tell(GLOBAL uint64_t *to, uint32_t value, uint32_t turn) {
             "l"(to),
         "r"(value), "r"(turn)
         : "memory");
+}
+/* Two neighbours, at a multiple of 16 bytes. */
+STREAM_INLINE void tell_two(GLOBAL uint64_t *to, uint32_t first, uint32_t second, uint32_t turn) {
+    __asm__ volatile("{\n\t.reg .b64 v, w;\n\tmov.b64 v, {%1, %3};\n\tmov.b64 w, {%2, %3};\n\t"
+                     "st.relaxed.gpu.global.v2.b64 [%0], {v, w};\n\t}" ::"l"(to),
+                     "r"(first), "r"(second), "r"(turn)
+                     : "memory");
 }
 /* FP16 with the lower half of the turn. */
 STREAM_INLINE void tell_half(GLOBAL uint32_t *to, half value, uint32_t turn) {
@@ -134,13 +161,6 @@ STREAM_INLINE float div_fast(float a, float b) {
     return __nvvm_div_approx_f(a, b);
 }
 
-/* (a & b) | c, one instruction where c is not a constant. */
-STREAM_INLINE uint32_t and_or(uint32_t a, uint32_t b, uint32_t c) {
-    uint32_t out;
-    __asm__("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(out) : "r"(a), "r"(b), "r"(c));
-    return out;
-}
-
 STREAM_INLINE void prefetch_second_cache(const GLOBAL void *p) {
     __asm__ volatile("prefetch.global.L2 [%0];" ::"l"(p));
 }
@@ -163,14 +183,19 @@ static inline void copy_async_word(void *to, const void *from, bool take) {
     *(uint32_t *)to = take ? *(const uint32_t *)from : 0;
 }
 void warp_barrier(void);
+static inline const char *rows_on(const char *at, uint32_t row_bytes, uint32_t row) {
+    return at + (uint64_t)row * row_bytes;
+}
+static inline void load_shared_if(vec4 x[4], const vec4 *p, bool wanted) {
+    for (int k = 0; wanted && k < 4; k++) {
+        x[k] = p[k];
+    }
+}
 static inline float rsqrt_fast(float x) {
     return 1.0f / sqrtf(x);
 }
 static inline float div_fast(float a, float b) {
     return a / b;
-}
-static inline uint32_t and_or(uint32_t a, uint32_t b, uint32_t c) {
-    return (a & b) | c;
 }
 static inline void prefetch_second_cache(const void *p) {
     (void)p;
@@ -179,6 +204,10 @@ static inline void prefetch_second_cache(const void *p) {
 STREAM_CONSTANTS(STREAM_CONSTANT)
 void ring_wait(void);
 void tell(uint64_t *to, uint32_t value, uint32_t turn);
+static inline void tell_two(uint64_t *to, uint32_t first, uint32_t second, uint32_t turn) {
+    tell(to, first, turn);
+    tell(to + 1, second, turn);
+}
 void tell_half(uint32_t *to, half value, uint32_t turn);
 static inline vec4 hear_two(const uint64_t *from) {
     return (vec4){(uint32_t)from[0], (uint32_t)(from[0] >> 32), (uint32_t)from[1],
@@ -193,14 +222,5 @@ static inline vec4 hear_halves(const uint32_t *from) {
 void wait_on(uint32_t *turns);
 
 #endif
-
-/* n > 0 as a factor of 2^-32, rounded up; 0 stands for 1. */
-STREAM_INLINE uint32_t inverse_of(uint32_t n) {
-    return 0xffffffffu / n + 1;
-}
-/* x / n by its inverse, for x n below 2^32. */
-STREAM_INLINE uint32_t times_inverse(uint32_t x, uint32_t inverse) {
-    return inverse == 0 ? x : (uint32_t)((uint64_t)x * inverse >> 32);
-}
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What stream.c has to know of a weight format, and the products of a warp with one input: on tensor
- * cores, exact products and sums in FP32. 4-bit and 8-bit weights become pairs of FP16 first, exactly; what
- * has a scale of its block is multiplied with it afterwards. BF16 and INT8 do without tensor cores.
+ * cores, exact products and sums in FP32. 4-bit and 8-bit weights become pairs of FP16 first,
+ * exactly; what has a scale of its block is multiplied with it afterwards. 4-bit weights go by tiles
+ * of eight rows, others by pairs. BF16 and INT8 do without tensor cores.
  */
 #ifndef ECOCOMPUTE_KERNELS_GPU_STREAM_FORMAT_H
 #define ECOCOMPUTE_KERNELS_GPU_STREAM_FORMAT_H
@@ -41,17 +42,23 @@ STREAM_INLINE float sum_of_warps(const SHARED float *of) {
 STREAM_INLINE bool is_wide(void) {
     return stream_is_wide(stream_format());
 }
+STREAM_INLINE bool is_dq(void) {
+    return stream_is_dq(stream_format());
+}
+STREAM_INLINE bool is_small(void) {
+    return stream_is_small(stream_format());
+}
 STREAM_INLINE bool is_nf4(void) {
-    return stream_format() == STREAM_NF4 || stream_format() == STREAM_NF4_SMALL;
+    return stream_is_nf4(stream_format());
 }
 STREAM_INLINE bool is_nibble(void) {
-    return is_nf4() || stream_format() == STREAM_Q4_0;
+    return stream_is_nibble(stream_format());
 }
 STREAM_INLINE uint32_t code_bits(void) {
     return is_wide() ? 16 : is_nibble() ? 4 : 8;
 }
-STREAM_INLINE uint32_t step_cols(void) {
-    return stream_step_cols(stream_format());
+STREAM_INLINE uint32_t tile_rows(void) {
+    return stream_tile_rows(stream_format());
 }
 STREAM_INLINE uint32_t step_bytes(void) {
     return stream_step_bytes(stream_format());
@@ -59,25 +66,19 @@ STREAM_INLINE uint32_t step_bytes(void) {
 STREAM_INLINE uint32_t group_steps(void) {
     return stream_group_steps(stream_format());
 }
-/* Where a slot's second row begins, and, behind both rows, its scales. */
+STREAM_INLINE uint32_t scale_step_bytes(void) {
+    return stream_step_scales(stream_format());
+}
+/* From a row to the next in a slot: of codes, and behind those of all rows, of scales. */
 STREAM_INLINE uint32_t slot_row_bytes(void) {
     return group_steps() * step_bytes();
 }
 STREAM_INLINE uint32_t slot_row_scales(void) {
-    return group_steps() * 32;
+    return group_steps() * scale_step_bytes();
 }
-/* Bytes of the scales of a step's blocks; 0: one scale a row, or none. */
-STREAM_INLINE uint32_t scale_step_bytes(void) {
-    return is_nf4()                         ? 8 * 4
-           : stream_format() == STREAM_Q4_0 ? 16 * 2
-           : stream_format() == STREAM_Q8_0 ? 8 * 2
-                                            : 0;
-}
-/* The scale of the lane's 32 columns among those of a step; with four bits, of its part of 256 columns. */
-STREAM_INLINE float lane_scale(const SHARED char *scales, uint32_t part) {
-    const uint32_t block = part * 8 + thread_index() % WARP / 4;
-    return is_nf4() ? ((const SHARED float *)scales)[block / 2]
-                    : (float)((const SHARED half *)scales)[block];
+/* Of scales in a row of the matrix; in a slot NF4-DQ's become as many as NF4's (decode_scales). */
+STREAM_INLINE uint32_t group_scale_bytes(void) {
+    return is_dq() ? slot_row_scales() / 4 : slot_row_scales();
 }
 STREAM_INLINE bool has_block_scale(void) {
     return scale_step_bytes() != 0;
@@ -95,22 +96,12 @@ STREAM_INLINE float sum_factor(void) {
     return stream_format() == STREAM_W8A16  ? 1.0f / 127.0f
            : stream_format() == STREAM_INT8 ? 1024.0f / 127.0f
            : stream_format() == STREAM_FP8  ? 256.0f
+           : stream_format() == STREAM_Q4_0 ? 0x1p24f
                                             : 1.0f;
 }
 /* INT8 adds four products of an outlier's group in FP16: so that none overflows. */
 STREAM_INLINE float input_factor(void) {
     return stream_format() == STREAM_INT8 ? 0.125f : 1.0f;
-}
-
-/* Slot of element e of the input: Q4_0 takes nibbles i and i + 4 of a word at once, FP8 bytes i and
- * i + 2, so these lie side by side. */
-STREAM_INLINE uint32_t slot(uint32_t e) {
-    return stream_format() == STREAM_FP8    ? (e & ~3u) | (e & 1) << 1 | (e >> 1 & 1)
-           : stream_format() == STREAM_Q4_0 ? (e & ~7u) | (e & 3) << 1 | (e >> 2 & 1)
-                                            : e;
-}
-STREAM_INLINE bool slots_in_order(void) {
-    return stream_format() != STREAM_FP8 && stream_format() != STREAM_Q4_0;
 }
 
 /* MARK: - Products */
@@ -127,7 +118,7 @@ STREAM_INLINE void fill_table(void) {
     for (uint32_t c = 0; c < NF4_CODES; c++) {
         low_value = low == c ? (half)values[c] : low_value;
     }
-    if (stream_format() == STREAM_NF4_SMALL) {
+    if (is_small()) {
         table[low * WARP + lane] = (half2){low_value, low_value};
         return;
     }
@@ -138,11 +129,41 @@ STREAM_INLINE void fill_table(void) {
     }
 }
 
-/* A multiple of 128. */
 STREAM_INLINE uint32_t table_bytes(void) {
-    return stream_format() == STREAM_NF4         ? STREAM_TABLE_BYTES
-           : stream_format() == STREAM_NF4_SMALL ? STREAM_SMALL_TABLE_BYTES
-                                                 : 0;
+    return stream_table_bytes(stream_format());
+}
+
+/* MARK: - NF4-DQ */
+
+/* What a slot has of a row before it is decoded: the codes of a group's absmax and what makes numbers of them. As
+ * long as those numbers: a lane a word, four rows at once. */
+struct dq_row {
+    uint8_t codes[8];
+    float offset, scale[2]; /* of the first one's 256 blocks, and of the next */
+    uint32_t first;         /* place of the first one among its 256 */
+    uint32_t unused[2];
+};
+enum { DQ_OFFSET = 2, DQ_SCALES = 3, DQ_FIRST = 5 }; /* words */
+
+/* Absmax values, to the bit the CPU's, in place of what they are made of: products then find what NF4
+ * has. Lane 8 g + b has block b of rows g and g + 4. */
+STREAM_INLINE void decode_scales(SHARED char *slot, const GLOBAL float *map) {
+    const uint32_t lane = thread_index() % WARP;
+    const uint32_t block = lane % 8;
+    SHARED char *scales = slot + tile_rows() * slot_row_bytes();
+    float value[2];
+    UNROLL
+    for (uint32_t k = 0; k < 2; k++) {
+        const SHARED struct dq_row *row = (const SHARED struct dq_row *)scales + lane / 8 + 4 * k;
+        const float scale = row->first + block < GPU_DQ_GROUP ? row->scale[0] : row->scale[1];
+        value[k] = add_rounded(mul_rounded(map[row->codes[block]], scale), row->offset);
+    }
+    warp_barrier(); /* all codes are read */
+    UNROLL
+    for (uint32_t k = 0; k < 2; k++) {
+        ((SHARED float *)scales)[lane + WARP * k] = value[k];
+    }
+    warp_barrier();
 }
 
 /* Sums of a warp: the C operand of its products (mma.h). Lanes 4 g … 4 g + 3 have 32 columns in
@@ -191,7 +212,7 @@ STREAM_INLINE float dot8_int8(vec2 w, vec4 x) {
 /* Values of the two codes in byte k of w. */
 STREAM_INLINE uint32_t nf4_pair(uint32_t w, uint32_t k, uint32_t lane_bytes) {
     const SHARED char *table = (const SHARED char *)shared_dynamic;
-    if (stream_format() == STREAM_NF4_SMALL) {
+    if (is_small()) {
         const uint32_t byte = w >> (8 * k);
         const uint32_t low = *(const SHARED uint32_t *)(table + ((byte & 15) << 7 | lane_bytes));
         const uint32_t high = *(const SHARED uint32_t *)(table + ((byte & 240) << 3 | lane_bytes));
@@ -200,21 +221,15 @@ STREAM_INLINE uint32_t nf4_pair(uint32_t w, uint32_t k, uint32_t lane_bytes) {
     return *(const SHARED uint32_t *)(table + byte_permute(w, lane_bytes, 0x5504u | k << 4));
 }
 
-/* Pairs of FP16 of eight codes of four bits. Q4_0: code - 8 by FP16's exponent: 0x6400 | code is
- * 1024 + code, 0x6400 | 16 code is 1024 + 16 code. */
-STREAM_INLINE void widen_nibbles(uint32_t w, uint32_t fixed, uint32_t out[4]) {
-    if (is_nf4()) {
-        UNROLL
-        for (uint32_t k = 0; k < 4; k++) {
-            out[k] = nf4_pair(w, k, fixed);
-        }
-        return;
+/* Pairs of FP16 of eight codes of four bits. Q4_0: a code is the subnormal number code 2^-24, and in
+ * the second two pairs 16 code 2^-24 (add_tile mends that); the 8 to be taken off a code comes from
+ * the input's sums. */
+STREAM_INLINE void widen_nibbles(uint32_t w, uint32_t lane_bytes, uint32_t out[4]) {
+    UNROLL
+    for (uint32_t k = 0; k < 4; k++) {
+        out[k] = is_nf4() ? nf4_pair(w, k, lane_bytes)
+                          : (k % 2 == 0 ? w : w >> 8) & (k < 2 ? 0x000f000fu : 0x00f000f0u);
     }
-    const uint32_t v = w >> 8;
-    out[0] = half2_sub(and_or(w, 0x000f000fu, fixed), 0x64086408u);              /* 1032 */
-    out[1] = half2_fma(and_or(w, 0x00f000f0u, fixed), 0x2c002c00u, 0xd480d480u); /* / 16 - 72 */
-    out[2] = half2_sub(and_or(v, 0x000f000fu, fixed), 0x64086408u);
-    out[3] = half2_fma(and_or(v, 0x00f000f0u, fixed), 0x2c002c00u, 0xd480d480u);
 }
 
 /* Likewise of eight codes of eight bits: integers, or E4M3 by shifting its seven bits under FP16's
@@ -235,30 +250,60 @@ STREAM_INLINE void widen_bytes(vec2 w, uint32_t out[4]) {
 }
 
 /* Adds what has a scale of its block: `scales` those of the step, of the first row. */
-STREAM_INLINE void add_scaled(struct sums *s, const float block[4], const SHARED char *scales,
-                              uint32_t part) {
-    const float first = lane_scale(scales, part);
-    const float second = lane_scale(scales + slot_row_scales(), part);
+STREAM_INLINE void add_scaled(struct sums *s, const float block[4], const SHARED char *scales) {
+    const uint32_t at = thread_index() % WARP / 4;
+    const float first = (float)((const SHARED half *)scales)[at];
+    const float second = (float)((const SHARED half *)(scales + slot_row_scales()))[at];
     s->c[0] = fma_f32(block[0], first, s->c[0]);
     s->c[1] = fma_f32(block[1], first, s->c[1]);
     s->c[2] = fma_f32(block[2], second, s->c[2]);
     s->c[3] = fma_f32(block[3], second, s->c[3]);
 }
 
-/* A step of 4-bit codes: two parts of 256 columns. */
-STREAM_INLINE void add_nibbles(struct sums *s, const SHARED char *codes, const SHARED char *scales,
-                               const SHARED vec4 *input, uint32_t fixed) {
+/* A step of 4-bit codes, eight rows of 256 columns. Lane 4 g + t has two blocks of 32 columns of row
+ * g, t and t + 4, of which an odd row has the second first, so that reads do not meet in a bank. A
+ * has them as rows g and g + 8. B has in its column n the input of block n, and zeros where a lane's
+ * t is not n's: what A has of other blocks adds nothing. So of C[g] and C[g + 8] one has the row's
+ * sums of blocks 0 to 3 and the other those of 4 to 7, and the lane two of either: those of blocks
+ * 2 t and 2 t + 1 count. `x` holds zeros where the lane has no input. `offsets`: of each block,
+ * -8 2^-24 times the input's sum. */
+STREAM_INLINE float add_tile(float sum, const SHARED char *codes, const SHARED char *scales,
+                             const SHARED vec4 *input, const SHARED float *offsets,
+                             uint32_t lane_bytes, vec4 x[4]) {
     const uint32_t lane = thread_index() % WARP;
-    UNROLL
-    for (uint32_t part = 0; part < 2; part++) {
-        const SHARED char *at = codes + (part * WARP + lane) * 4;
-        uint32_t first[4], second[4];
-        widen_nibbles(*(const SHARED uint32_t *)at, fixed, first);
-        widen_nibbles(*(const SHARED uint32_t *)(at + slot_row_bytes()), fixed, second);
-        float block[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-        add_eight(block, block, first, second, input[part * WARP + lane]);
-        add_scaled(s, block, scales, part);
+    const uint32_t row = lane / 4;
+    const uint32_t t = lane % 4;
+    const SHARED vec4 *at = (const SHARED vec4 *)(codes + row * slot_row_bytes()) + t;
+    const vec4 a = at[row % 2 * 4];
+    const vec4 b = at[4 - row % 2 * 4];
+    float one[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    float other[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    if (!is_nf4()) {
+        const vec2 both = ((const SHARED vec2 *)offsets)[t];
+        one[0] = one[2] = float_of(both[0]);
+        one[1] = one[3] = float_of(both[1]);
     }
+    load_shared_if(x, input + row * 4, t == row % 4);
+    UNROLL
+    for (uint32_t k = 0; k < 4; k++) {
+        uint32_t w[4];
+        uint32_t v[4];
+        widen_nibbles(a[k], lane_bytes, w);
+        widen_nibbles(b[k], lane_bytes, v);
+        const uint32_t first[4] = {w[0], v[0], w[1], v[1]};
+        const uint32_t second[4] = {w[2], v[2], w[3], v[3]};
+        mma_f16(one, first, x[k][0], x[k][1]);
+        mma_f16(other, second, x[k][2], x[k][3]);
+    }
+    const bool upper = t / 2 != row % 2;
+    const float factor = is_nf4() ? 1.0f : 0.0625f;
+    const float low = fma_f32(upper ? other[2] : other[0], factor, upper ? one[2] : one[0]);
+    const float high = fma_f32(upper ? other[3] : other[1], factor, upper ? one[3] : one[1]);
+    const uint32_t scale = ((const SHARED uint32_t *)(scales + row * slot_row_scales()))[t];
+    if (is_nf4()) { /* one for 64 columns */
+        return fma_f32(low + high, float_of(scale), sum);
+    }
+    return fma_f32(high, half_high(scale), fma_f32(low, half_low(scale), sum));
 }
 
 /* A step of 8 bits. */
@@ -274,7 +319,7 @@ STREAM_INLINE void add_bytes(struct sums *s, const SHARED char *codes, const SHA
     }
     float block[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     add_eight(block, block, first, second, input[lane]);
-    add_scaled(s, block, scales, 0);
+    add_scaled(s, block, scales);
 }
 
 /* A step of 16 bits. */
