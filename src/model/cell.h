@@ -30,6 +30,9 @@ typedef struct ecoi_cell {
     eco_basis basis;      /* the weakest of the rows' */
 } ecoi_cell;
 
+/* Sessions of one case are said to agree when their changes are this near; points of dE%, a judgement. */
+#define ECOI_SESSIONS_AGREE_PCT 10.0
+
 /* Is this row of the case? */
 bool ecoi_cell_has(const ecoi_cell_query *query, const eco_anchor *row);
 /* False: no row is. */

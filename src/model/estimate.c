@@ -17,8 +17,7 @@
 
 static const double SIGMA_FLOOR_PCT = 2;
 static const double Z95 = 1.96;
-/* Sessions this near agree; this far apart, or an interval this wide, leaves little known. Points; judgements. */
-static const double AGREE_PCT = 10;
+/* Sessions this far apart, or an interval this wide, leaves little known. Points; a judgement. */
 static const double DISAGREE_PCT = 50;
 /* Energies at the ends of the interval of a measured case, one over the other; judgements. */
 static const double HIGH_RATIO = 1.5;
@@ -272,7 +271,7 @@ static eco_confidence confidence_of(const eco_estimate *e, const distance *far) 
     eco_confidence confidence = ECO_CONFIDENCE_LOW;
     if (e->n_sessions > 0 && !e->modelled) {
         const double ratio = (100 + e->hi_pct) / (100 + e->lo_pct);
-        return e->n_sessions > 1 && e->spread_pct <= AGREE_PCT && ratio <= HIGH_RATIO
+        return e->n_sessions > 1 && e->spread_pct <= ECOI_SESSIONS_AGREE_PCT && ratio <= HIGH_RATIO
                    ? ECO_CONFIDENCE_HIGH
                : e->spread_pct <= DISAGREE_PCT && ratio <= MEDIUM_RATIO ? ECO_CONFIDENCE_MEDIUM
                                                                         : ECO_CONFIDENCE_LOW;

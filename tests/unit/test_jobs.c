@@ -268,8 +268,8 @@ static void memory_may_end_anywhere(void **state) {
     if (!ecoi_alloc_checked()) {
         skip();
     }
-    static const char *const lists[] = {"jobs",   "models",  "cards", "architectures",
-                                        "curves", "anchors", "stacks"};
+    static const char *const lists[] = {"jobs",   "models",  "cards",  "architectures",
+                                        "curves", "anchors", "stacks", "cases"};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         fails_anywhere(lists[i], "{}");
     }
@@ -294,8 +294,40 @@ static void memory_may_end_anywhere(void **state) {
     fails_anywhere("share_decode", "{\"url\": \"eyJOIjoxLCJlIjoxfQ\"}");
 }
 
+/* Cases of one session are single; signs that differ weigh more than a spread. */
+static void cases_say_whether_sessions_agree(void **state) {
+    (void)state;
+    eco_text answer = {0};
+    assert_int_equal(run("cases", "{}", &answer), ECO_OK);
+    assert_non_null(strstr(answer.data, "\"gpu\": \"RTX 4090\",\n    \"arch\": \"ada\",\n    "
+                                        "\"params_b\": 3,\n    \"precision\": \"NF4\",\n    "
+                                        "\"engine\": \"transformers\",\n    \"sessions\": 5,\n    "
+                                        "\"delta_pct\": -2.2,\n    \"spread_pct\": 18.5,"));
+    ecoi_json_doc doc = {0};
+    eco_error err = {0};
+    ASSERT_OK(ecoi_json_read(answer.data, answer.length, "cases", &doc, &err), &err);
+    size_t n_single = 0;
+    size_t n_agree = 0;
+    size_t n_differ = 0;
+    size_t n_sign = 0;
+    for (const ecoi_json *row = doc.root->first; row != NULL; row = row->next) {
+        const char *said = ecoi_json_member(row, "agreement", 9)->text;
+        n_single += strcmp(said, "single") == 0;
+        n_agree += strcmp(said, "agree") == 0;
+        n_differ += strcmp(said, "differ") == 0;
+        n_sign += strcmp(said, "sign") == 0;
+    }
+    assert_int_equal(n_single, 36);
+    assert_int_equal(n_agree, 8);
+    assert_int_equal(n_differ, 10);
+    assert_int_equal(n_sign, 3);
+    ecoi_json_fini(&doc);
+    eco_text_free(&answer);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cases_say_whether_sessions_agree),
         cmocka_unit_test(refusals_name_what_is_wrong),
         cmocka_unit_test(a_request_has_a_largest_size),
         cmocka_unit_test(every_job_is_listed_once),

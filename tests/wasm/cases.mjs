@@ -228,7 +228,7 @@ function* refusedCases() {
 
 export function allCases(root) {
   const cases = [
-    ...["jobs", "models", "cards", "anchors", "stacks", "architectures", "curves", "fit"].map((job) => ({ job, name: "", request: {} })),
+    ...["jobs", "models", "cards", "anchors", "stacks", "cases", "architectures", "curves", "fit"].map((job) => ({ job, name: "", request: {} })),
     ...reportCases(root),
     ...linkCases(root),
     ...fitCases(root),

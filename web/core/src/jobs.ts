@@ -196,6 +196,24 @@ export interface EstimateCurve {
   measured_range_b: [number, number] | null;
 }
 
+/** A card, size, precision and engine at batch 1. */
+export interface MeasuredCase {
+  gpu: string;
+  arch: string;
+  params_b: number;
+  precision: string;
+  engine: string;
+  sessions: number;
+  /** Mean over the sessions, in logarithms of the energy ratio. */
+  delta_pct: number;
+  /** Largest minus smallest change, in points. */
+  spread_pct: number;
+  /** Ids of the anchors. */
+  rows: string[];
+  /** One session; all within 10 points; farther apart; or saving in one and costing in another. */
+  agreement: "single" | "agree" | "differ" | "sign";
+}
+
 /** One engine and what tells its stacks apart, in the order of the table. */
 export interface Stack {
   engine: string;
@@ -492,6 +510,7 @@ export interface Jobs {
   estimate: { request: EstimateRequest; answer: Estimate };
   estimate_curve: { request: EstimateCurveRequest; answer: EstimateCurve };
   stacks: { request: Empty; answer: Stack[] };
+  cases: { request: Empty; answer: MeasuredCase[] };
   optimize: { request: OptimizeRequest; answer: Optimum };
   query: { request: { text: string; rules?: Rules }; answer: QueryAnswer };
   validate: { request: ReportRequest & { profile?: Profile }; answer: ValidateAnswer };
