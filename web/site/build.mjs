@@ -34,7 +34,19 @@ function made(modules) {
   };
 }
 
-const json = (value) => ({ contents: JSON.stringify(value), loader: "json" });
+const blocks = {};
+
+/** Data stand beside the script and not in it: what is no script need not be parsed as one. */
+function json(name, value) {
+  blocks[name] = JSON.stringify(value).replaceAll("<", "\\u003c");
+  return { contents: `export default JSON.parse(document.getElementById("${name}").textContent)`, loader: "js" };
+}
+
+function base64(name, bytes) {
+  blocks[name] = bytes.toString("base64");
+  return { contents: `export default document.getElementById("${name}").textContent`, loader: "js" };
+}
+
 const pages = readPages(root, values.draft === true);
 const files = downloads(root);
 const facts = buildFacts(root);
@@ -52,12 +64,12 @@ const result = await bundle({
   logLevel: "warning",
   plugins: [
     made({
-      "ecocompute-core-wasm": { contents: gzipSync(readFileSync(core), { level: 9 }), loader: "binary" },
-      "ecocompute-glossary": json(readGlossary(root)),
-      "ecocompute-gallery": json(readGallery(root)),
-      "ecocompute-schema": json(readSchema(root)),
-      "ecocompute-example": json(readExample(root)),
-      "ecocompute-build": json({ ...facts, files: files.map(({ path, ...rest }) => rest), pages: pages.list }),
+      "ecocompute-core-wasm": base64("ecocompute-core-wasm", gzipSync(readFileSync(core), { level: 9 })),
+      "ecocompute-glossary": json("ecocompute-glossary", readGlossary(root)),
+      "ecocompute-gallery": json("ecocompute-gallery", readGallery(root)),
+      "ecocompute-schema": json("ecocompute-schema", readSchema(root)),
+      "ecocompute-example": json("ecocompute-example", readExample(root)),
+      "ecocompute-build": json("ecocompute-build", { ...facts, files: files.map(({ path, ...rest }) => rest), pages: pages.list }),
     }),
   ],
 });
@@ -77,7 +89,7 @@ for (const { file, path } of files) {
   cpSync(path, join(out, "data", file));
 }
 writeFileSync(join(out, "data/SHA256SUMS"), files.map((one) => `${one.sha256}  ${one.file}\n`).join(""));
-const html = pageHtml({ title: "Does quantizing save energy?", css, script: result.outputFiles[0].text.trim() });
+const html = pageHtml({ title: "Does quantizing save energy?", css, script: result.outputFiles[0].text.trim(), blocks });
 writeFileSync(join(out, "index.html"), html);
 writePages({ out, pages, css, facts, files });
 redirects(out, css);

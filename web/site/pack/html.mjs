@@ -57,8 +57,9 @@ ${inline}
 `;
 }
 
-/** The page itself. */
-export function pageHtml({ title, css, script }) {
+/** The page itself. `blocks`: data by the id under which the script finds them. */
+export function pageHtml({ title, css, script, blocks }) {
+  const data = Object.entries(blocks).map(([id, text]) => `<script type="text/plain" id="${id}">${text}</script>`);
   return documentHtml({
     title,
     description:
@@ -67,6 +68,6 @@ export function pageHtml({ title, css, script }) {
     wasm: true,
     scripts: [script.replaceAll("</script", "<\\/script")],
     head: '<link rel="alternate" type="application/rss+xml" title="Notes" href="notes/feed.xml">\n',
-    body: '<div id="app"><noscript><p>This page computes in your browser and needs JavaScript. The text pages need none: <a href="method/index.html">Method</a>.</p></noscript></div>',
+    body: '<div id="app"><noscript><p>This page computes in your browser and needs JavaScript. The text pages need none: <a href="method/index.html">Method</a>.</p></noscript></div>\n' + data.join("\n"),
   });
 }

@@ -131,6 +131,9 @@ export function readGlossary(root) {
     for (const part of body.split(/^## /m).slice(1)) {
       const [first, ...rest] = part.split("\n");
       const { text: term, id } = heading(first);
+      if (id === "sources") {
+        continue; // where the glossary's own facts come from
+      }
       const paragraph = rest.join("\n").trim().split(/\n\s*\n/)[0].replace(/\s*\n\s*/g, lang === "zh" ? "" : " ");
       const text = paragraph.replace(/\[([^\]]+)\]\([^)]+\)/g, "$1").replace(/[`*]/g, "");
       (glossary[id] ??= {})[lang] = { term: term.replace(/[`*]/g, ""), text };
@@ -209,6 +212,7 @@ function linker({ pages, lang, up, page, files }) {
 }
 
 function render(page, link) {
+  let tables = 0; // each has a name of its own
   const marked = new Marked({ gfm: true });
   marked.use({
     renderer: {
@@ -228,9 +232,15 @@ function render(page, link) {
       },
       table(token) {
         const cells = (row, tag) =>
-          row.map((cell) => `<${tag}${tag === "th" ? ' scope="col"' : ""}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join("");
+          row
+            .map((cell) => {
+              const inner = this.parser.parseInline(cell.tokens);
+              const name = tag === "th" && inner !== "" ? "th" : "td"; // a corner without words heads nothing
+              return `<${name}${name === "th" ? ' scope="col"' : ""}${cell.align === "right" ? ' class="num"' : ""}>${inner}</${name}>`;
+            })
+            .join("");
         const body = token.rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
-        return `<div class="scroll" tabindex="0" role="region" aria-label="${escape(page.title)}"><table><thead><tr>${cells(token.header, "th")}</tr></thead><tbody>${body}</tbody></table></div>\n`;
+        return `<div class="scroll" tabindex="0" role="region" aria-label="${escape(`${page.title} · ${++tables}`)}"><table><thead><tr>${cells(token.header, "th")}</tr></thead><tbody>${body}</tbody></table></div>\n`;
       },
       code({ text }) {
         return `<pre tabindex="0"><code>${escape(text)}</code></pre>\n`;

@@ -12,13 +12,19 @@ let core: Core;
 
 /** Once, before anything is drawn. */
 export async function startCore(): Promise<void> {
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const text = atob(packed);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    bytes[i] = text.charCodeAt(i);
+  }
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   core = await Core.load(await new Response(stream).arrayBuffer());
 }
 
 export type Outcome<T> = { ok: true; value: T } | { ok: false; error: string; code: string };
 
 const kept = new Map<string, Outcome<unknown>>();
+
 const KEPT_MAX = 512;
 const REQUEST_KEPT_MAX = 4096;
 

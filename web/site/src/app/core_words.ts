@@ -37,13 +37,13 @@ const TURNS: readonly (readonly [RegExp, Turn])[] = [
       (m[5] === "quantize" ? "可以量化，能省电。" : m[5] === "do not quantize" ? "从能耗看不要量化，会更费电。" : "区间包含零，请先测量再决定。"),
   ],
   // Notes of an estimate.
-  [/^Single trial \(n = 1\) on (.+): a trial repeated/, (m) => `只在 ${list(m[1] ?? "")} 上测过一次（n = 1）：换一个会话再测，结果可能不同。`],
-  [/^A single trial \(n = 1\)/, () => "只测过一次（n = 1）：换一个会话再测，结果可能不同。"],
+  [/^Single trial \(n = 1\) on (.+): a trial repeated/, (m) => `只在 ${list(m[1] ?? "")} 上测过一次（n = 1）：换一个场次再测，结果可能不同。`],
+  [/^A single trial \(n = 1\)/, () => "只测过一次（n = 1）：换一个场次再测，结果可能不同。"],
   [/^Mean of (\d+) measurements, ([\d.]+) points apart: (.+)\.$/, (m) => `${m[1]} 次测量的平均，相差 ${m[2]} 个百分点：${list(m[3] ?? "")}。`],
   [
     /^Measured in (\d+) sessions?(?:, under (\d+) named stacks?)?(?:, (\d+) without a named stack)?: (.+?)( and more)?\.$/,
     (m) =>
-      `在 ${m[1]} 个会话中测过` +
+      `在 ${m[1]} 个场次中测过` +
       (m[2] === undefined ? "" : `，其中 ${m[2]} 种软件栈有记录`) +
       (m[3] === undefined ? "" : `，${m[3]} 个未记录软件栈`) +
       `：${list(m[4] ?? "")}${m[5] === undefined ? "" : " 等"}。`,
@@ -64,7 +64,7 @@ const TURNS: readonly (readonly [RegExp, Turn])[] = [
   [
     /^Engine (\S+) only: (\S+) was measured on (.+?) at ([\d.]+)(?: to ([\d.]+))? B, (\d+) rows? of (\d+) sessions?, window (\S+?)(, synthetic weights)?(?: \((.+)\))?(?:; not on (.+?))?\.( Another version of it can differ by more than the interval says\.)?$/,
     (m) =>
-      `仅限引擎 ${m[1]}：${m[2]} 实测于 ${list(m[3] ?? "")}，规模 ${m[4]}${m[5] === undefined ? "" : `–${m[5]}`} B，${m[7]} 个会话共 ${m[6]} 行，窗口 ${m[8]}` +
+      `仅限引擎 ${m[1]}：${m[2]} 实测于 ${list(m[3] ?? "")}，规模 ${m[4]}${m[5] === undefined ? "" : `–${m[5]}`} B，${m[7]} 个场次共 ${m[6]} 行，窗口 ${m[8]}` +
       (m[9] === undefined ? "" : "，合成权重") +
       (m[10] === undefined ? "" : `（${m[10]}）`) +
       (m[11] === undefined ? "" : `；未在 ${m[11]} 上测过`) +

@@ -3,9 +3,9 @@
 // What build.mjs puts into the bundle.
 
 declare module "ecocompute-core-wasm" {
-  /** The core as WebAssembly, gzipped. */
-  const bytes: Uint8Array<ArrayBuffer>;
-  export default bytes;
+  /** The core as WebAssembly, gzipped, in base64. */
+  const text: string;
+  export default text;
 }
 
 declare module "ecocompute-glossary" {

@@ -64,6 +64,8 @@ export interface CurvePlotProps {
   estimate: Estimate | null;
   height?: number;
   name?: string;
+  /** A result of the reader's own. */
+  own?: { params_b: number; delta_pct: number; ci95_pct: [number, number] | null; model: string; gpu: string | null };
 }
 
 type Point = EstimatePoint;
@@ -87,12 +89,12 @@ function sameBasis(points: readonly Answered[], beyond: (x: number) => boolean):
   return runs;
 }
 
-export function CurvePlot({ request, estimate, height, name }: CurvePlotProps): JSX.Element | null {
+export function CurvePlot({ request, estimate, height, name, own }: CurvePlotProps): JSX.Element | null {
   const t = words();
   const engine = request.engine ?? "transformers";
   const place = estimate?.input.card ?? request.arch;
   const precision = request.precision ?? "NF4";
-  const n = estimate?.input.params_b;
+  const n = estimate?.input.params_b ?? own?.params_b;
   const key = JSON.stringify([request, n]);
   const drawn = useMemo(() => {
     const hi = Math.max(16, ...(n === undefined ? [] : [n * 1.5]));
@@ -117,10 +119,10 @@ export function CurvePlot({ request, estimate, height, name }: CurvePlotProps): 
     filled: (one.n ?? 1) >= 2,
     label: `${one.model} (${sizeB(one.N)})\n${one.gpu}\nΔE ${change(one.dE)} · ${t.n(one.n)}`,
   }));
-  if (estimate !== null && n !== undefined) {
+  if (estimate !== null) {
     marks.push({
       id: "yours",
-      x: n,
+      x: estimate.input.params_b,
       y: estimate.delta_pct,
       lo: estimate.ci[0],
       hi: estimate.ci[1],
@@ -128,7 +130,20 @@ export function CurvePlot({ request, estimate, height, name }: CurvePlotProps): 
       shape: "diamond",
       filled: estimate.basis === "measured",
       ringed: true,
-      label: `${t.yours}: ${sizeB(n)}\nΔE ${change(estimate.delta_pct)} (${range(estimate.ci)})\n${basisWord(estimate.basis)}`,
+      label: `${t.yours}: ${sizeB(estimate.input.params_b)}\nΔE ${change(estimate.delta_pct)} (${range(estimate.ci)})\n${basisWord(estimate.basis)}`,
+    });
+  }
+  if (own !== undefined) {
+    marks.push({
+      id: "own",
+      x: own.params_b,
+      y: own.delta_pct,
+      ...(own.ci95_pct === null ? {} : { lo: own.ci95_pct[0], hi: own.ci95_pct[1] }),
+      colour,
+      shape: "diamond",
+      filled: false,
+      ringed: true,
+      label: `${own.model} (${sizeB(own.params_b)})\n${own.gpu ?? ""}\nΔE ${change(own.delta_pct)}`,
     });
   }
   // Bands beyond the data reach far; the axis holds curve, measurements and the reader's interval, not every band.

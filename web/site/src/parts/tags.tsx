@@ -38,7 +38,7 @@ const words = strings({
       modelled: "模型推算",
       unavailable: "无数据",
     },
-    confidence: { high: "置信程度高", medium: "置信程度中", low: "置信程度低" },
+    confidence: { high: "可信度高", medium: "可信度中", low: "可信度低" },
     once: "只测过一次（n = 1，离散程度未知）",
     times: (n: number) => `n = ${n}`,
     unstated: "n 未注明",

@@ -5,7 +5,7 @@
 
 import gallery from "ecocompute-gallery";
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { ask } from "../../app/core.js";
 import { coreLine } from "../../app/core_words.js";
 import { pageHref } from "../../app/links.js";
@@ -91,10 +91,21 @@ function Counts(): JSX.Element {
   );
 }
 
+/** False until the first screen stands: what lies below it can wait that long. */
+function useAfterFirstFrame(): boolean {
+  const [after, setAfter] = useState(false);
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => setTimeout(() => setAfter(true), 0));
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  return after;
+}
+
 export function Decide(): JSX.Element {
   const t = words();
   const of = choice();
   const [said, say] = useState("");
+  const below = useAfterFirstFrame();
   const outcome = ask("estimate", request(of));
   const estimate = outcome.ok ? outcome.value : null;
   const stack = of.engine !== PUBLISHED ? of.engine : (of.version ?? t.anyStack);
@@ -113,10 +124,12 @@ export function Decide(): JSX.Element {
         <ViewLink to="run">{t.linkMeasure}</ViewLink>
         <ViewLink to="run">{t.linkDrop}</ViewLink>
       </nav>
-      <div class="grid">
-        <Sure of={of} estimate={estimate} />
-        <Sign of={of} />
-      </div>
+      {below && (
+        <div class="grid">
+          <Sure of={of} estimate={estimate} />
+          <Sign of={of} />
+        </div>
+      )}
       <div>
         <Counts />
         <p class="quiet">

@@ -91,7 +91,7 @@ export const words = strings({
     anyVersion: "任意版本",
     noAnswer: "这种情况没有答案",
     band: "带",
-    session: "再测一个会话的区间",
+    session: "再测一个场次的区间",
     size95: "带说明曲线或模型与数据的吻合程度，不是你那台机器的置信区间。",
     saves: "省电",
     costs: "费电",

@@ -88,7 +88,7 @@ export const words = strings({
     bound: "受限于",
     bounds: { compute: "算术", memory: "读取显存", launch: "内核启动" },
     alternatives: "其他选择",
-    columns: ["精度", "批大小", "上下文", "J / 1000 token", "相对推荐（%）", "毫秒 / token", "token / 秒", "GB", "能耗依据", "置信程度"],
+    columns: ["精度", "批大小", "上下文", "J / 1000 token", "相对推荐（%）", "毫秒 / token", "token / 秒", "GB", "能耗依据", "可信度"],
     front: "能耗与时间：没有别的配置能同时胜过的那些",
     frontSub: (engine: string) => `网格的帕累托前沿，最多十个能耗最低的点；${engine}。★ 为推荐。`,
     frontNone: "没有前沿：这里没有配置同时具有能耗和时间。",

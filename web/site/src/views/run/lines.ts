@@ -70,7 +70,7 @@ const TURNS: readonly (readonly [RegExp, Turn])[] = [
   [/^locks: (\S+): not recorded, so that/, (m) => `锁定：${m[1]}：未记录，因此看不出上限是否被调低`],
   [/^locks: (\S+): at the card's default in one/, (m) => `锁定：${m[1]}：一份为显卡默认值，另一份被改动`],
   [/^validity: (.+) has the warning (\S+), which bars it/, (m) => `有效性：${m[1] === "the first" ? "第一份" : "这一份"}带有警告 ${m[2]}，不能用于比较`],
-  [/^energies: mJ\/token is not compared: (another session)?/, (m) => `能耗：不比较 mJ/token：${m[1] === undefined ? "无法证明是同一块卡" : "属于另一会话"}，而焦耳数会逐日漂移`],
+  [/^energies: mJ\/token is not compared: (another session)?/, (m) => `能耗：不比较 mJ/token：${m[1] === undefined ? "无法证明是同一块卡" : "属于另一场次"}，而焦耳数会逐日漂移`],
   // Recomputing.
   [/^(\S+): printed (.+), re-derived (.+)$/, (m) => `${m[1]}：写的是 ${m[2]}，重新推得 ${m[3]}`],
   [/^(\S+): the report says (\S+), the file has (\S+)$/, (m) => `${m[1]}：报告写的是 ${m[2]}，文件为 ${m[3]}`],
