@@ -3,8 +3,11 @@
 // The first screen: it says what the command line says, for every stack; controls, links and keys work.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { axe, openPage, plain, program } from "./lib.mjs";
+import { axe, openPage, plain, program, root } from "./lib.mjs";
 
 const CASES = [
   { query: "", args: ["--arch", "RTX 4090", "--model", "Qwen2-7B", "--precision", "NF4"] },
@@ -118,7 +121,10 @@ test("the three links and the counts stand below; the counts are those of the ta
   assert.deepEqual((await page.locator(".onward a").allInnerTexts()).map(plain), ["How sure is this?", "Measure it on your card (one command)", "Drop your energy.json here"]);
   const box = await page.locator(".onward").boundingBox();
   assert.ok(box.y + box.height <= 720, `the links end at ${box.y + box.height}`);
-  assert.match(await page.locator("main").innerText(), /99 rows of 18 sessions on 7 cards with 3 engines, and 39 results/);
+  const committed = execFileSync("git", ["-C", root, "ls-files", "data/h200/*/energy*.json"], { encoding: "utf8" }).trim().split("\n");
+  const stated = committed.filter((path) => JSON.parse(readFileSync(join(root, path), "utf8")).results.vs_fp16_energy_pct !== null);
+  const said = plain(await page.locator("main").innerText());
+  assert.ok(said.includes(`99 rows of 18 sessions on 7 cards with 3 engines, and ${stated.length} results`), `${stated.length} reports state a change`);
   await page.locator(".onward a").first().click();
   assert.equal(new URL(page.url()).hash, "#sure");
   await close();

@@ -22,13 +22,14 @@ for (const view of VIEWS) {
         assert.match(await page.locator("main").innerText(), /[\u4e00-\u9fff]/, "the view is in Chinese");
       }
       await axe(page, `${view} ${lang} light`);
-      await shot(page, `${view}-${lang}`);
+      await shot(page, `${view}-${lang}`, { fullPage: false }); // docs/page has these
+      await shot(page, `whole-${view}-${lang}`);
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 900 });
         await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
         await fits(page, `${view} ${lang} at ${width}`);
         if (width === 360) {
-          await shot(page, `${view}-${lang}-360`);
+          await shot(page, `whole-${view}-${lang}-360`);
         }
       }
       await close();
