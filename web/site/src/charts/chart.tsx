@@ -12,6 +12,7 @@ import { Layers, type Frame } from "./layers.js";
 import { Marks, outline, Tip } from "./marks.js";
 import { makeScale } from "./scale.js";
 import type { ChartProps, LegendItem, Mark, Table } from "./types.js";
+import { TableFrame } from "../parts/table_frame.js";
 
 const words = strings({
   en: { source: "Source", table: "Show table", chart: "Hide table", csv: "Download CSV", png: "Download PNG", keys: "Arrow keys move between points; Escape leaves." },
@@ -85,31 +86,17 @@ function Legend({ items }: { items: readonly LegendItem[] }): JSX.Element {
 
 export function DataTable({ table, caption }: { table: Table; caption: string }): JSX.Element {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
-      <table>
-        <caption class="visually-hidden">{caption}</caption>
-        <thead>
-          <tr>
-            {table.columns.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {table.rows.map((row, i) => (
-            <tr key={i}>
-              {row.map((cell, j) => (
-                <td key={j} class={typeof cell === "number" ? "num" : undefined}>
-                  {cell ?? "–"}
-                </td>
-              ))}
-            </tr>
+    <TableFrame label={caption} columns={table.columns}>
+      {table.rows.map((row, i) => (
+        <tr key={i}>
+          {row.map((cell, j) => (
+            <td key={j} class={typeof cell === "number" ? "num" : undefined}>
+              {cell ?? "–"}
+            </td>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </tr>
+      ))}
+    </TableFrame>
   );
 }
 

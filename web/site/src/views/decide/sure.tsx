@@ -11,6 +11,7 @@ import { ViewLink } from "../../parts/controls.js";
 import { BasisTag } from "../../parts/tags.js";
 import { members, precisionIn, request, sourceOf, stackOf, stackOptions, type Choice } from "./choice.js";
 import { words } from "./words.js";
+import { TableFrame } from "../../parts/table_frame.js";
 
 function StackRow({ of, value, label }: { of: Choice; value: string; label: string }): JSX.Element {
   const to = stackOf(value);
@@ -64,24 +65,11 @@ export function Sure({ of, estimate }: { of: Choice; estimate: Estimate | null }
         </>
       )}
       <h3>{t.sureStacks}</h3>
-      <div class="scroll" tabIndex={0} role="region" aria-label={t.sureStacks}>
-        <table class="stacks">
-          <thead>
-            <tr>
-              {t.sureColumns.map((one) => (
-                <th key={one} scope="col">
-                  {one}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {options.map((one) => (
-              <StackRow key={one.value} of={of} value={one.value} label={one.label} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <TableFrame label={t.sureStacks} columns={t.sureColumns} class="stacks">
+        {options.map((one) => (
+          <StackRow key={one.value} of={of} value={one.value} label={one.label} />
+        ))}
+      </TableFrame>
       <p class="quiet">{t.sureStacksNote}</p>
       <p>
         <a href={pageHref("uncertainty")}>{t.sureUncertainty}</a>

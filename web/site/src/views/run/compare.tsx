@@ -10,6 +10,7 @@ import { Problem } from "../../parts/controls.js";
 import { lineWords } from "./lines.js";
 import { items, pointOf, type ReportItem } from "./store.js";
 import { words } from "./words.js";
+import { TableFrame } from "../../parts/table_frame.js";
 
 const COMPARE_MAX = 16;
 
@@ -39,43 +40,30 @@ function Table({ reports, comparisons }: { reports: readonly ReportItem[]; compa
     return point === null ? "–" : change(point.delta_pct);
   };
   return (
-    <div class="scroll" role="region" tabIndex={0} aria-label={t.compare}>
-      <table>
-        <thead>
-          <tr>
-            {t.compareColumns.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          <tr>
-            <td class="file-name">{reports[0]?.name}</td>
-            <td class="num">{delta(reports[0])}</td>
-            <td colSpan={3}>{t.first}</td>
-          </tr>
-          {comparisons.map((one, i) => (
-            <tr key={i}>
-              <td class="file-name">{reports[i + 1]?.name}</td>
-              <td class="num">{delta(reports[i + 1])}</td>
-              <td>{resultWords(one)}</td>
-              <td class="num">
-                <Difference of={one} />
-              </td>
-              <td>
-                <ul class="findings">
-                  {[...one.reasons, ...one.notes].map((line, at) => (
-                    <li key={at}>{lineWords(line)}</li>
-                  ))}
-                </ul>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <TableFrame label={t.compare} columns={t.compareColumns}>
+      <tr>
+        <td class="file-name">{reports[0]?.name}</td>
+        <td class="num">{delta(reports[0])}</td>
+        <td colSpan={3}>{t.first}</td>
+      </tr>
+      {comparisons.map((one, i) => (
+        <tr key={i}>
+          <td class="file-name">{reports[i + 1]?.name}</td>
+          <td class="num">{delta(reports[i + 1])}</td>
+          <td>{resultWords(one)}</td>
+          <td class="num">
+            <Difference of={one} />
+          </td>
+          <td>
+            <ul class="findings">
+              {[...one.reasons, ...one.notes].map((line, at) => (
+                <li key={at}>{lineWords(line)}</li>
+              ))}
+            </ul>
+          </td>
+        </tr>
+      ))}
+    </TableFrame>
   );
 }
 

@@ -10,6 +10,7 @@ import { useState } from "preact/hooks";
 import { member, type Json } from "./read.js";
 import { selected } from "./store.js";
 import { words } from "./words.js";
+import { TableFrame } from "../../parts/table_frame.js";
 
 const sample = JSON.parse(example.files[0]?.text ?? "{}") as Json;
 const VALUE_MAX = 60;
@@ -90,33 +91,20 @@ function Fields(): JSX.Element {
           {t.fieldCount(rows.length, fields.length)} {t.valueOf(item?.kind === "report" ? item.name : t.theExample)}
         </span>
       </div>
-      <div class="scroll schema" role="region" tabIndex={0} aria-label={t.fields}>
-        <table>
-          <thead>
-            <tr>
-              {t.fieldColumns.map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(([path, type, unit, required, meaning]) => (
-              <tr key={path}>
-                <th scope="row">
-                  <code>{path}</code>
-                </th>
-                <td>{type}</td>
-                <td>{unit}</td>
-                <td>{required === 1 ? t.required : ""}</td>
-                <td lang="en">{meaning}</td>
-                <td>{valueText(member(json, path))}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <TableFrame label={t.fields} columns={t.fieldColumns} class="schema">
+        {rows.map(([path, type, unit, required, meaning]) => (
+          <tr key={path}>
+            <th scope="row">
+              <code>{path}</code>
+            </th>
+            <td>{type}</td>
+            <td>{unit}</td>
+            <td>{required === 1 ? t.required : ""}</td>
+            <td lang="en">{meaning}</td>
+            <td>{valueText(member(json, path))}</td>
+          </tr>
+        ))}
+      </TableFrame>
     </div>
   );
 }

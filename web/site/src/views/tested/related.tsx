@@ -5,6 +5,7 @@ import { change } from "../../app/format.js";
 import { stackName, type Row } from "../../app/rows.js";
 import { ViewLink } from "../../parts/controls.js";
 import { words } from "./words.js";
+import { TableFrame } from "../../parts/table_frame.js";
 
 /** The same model on other cards, a row a result; our native rows beside the published ones. */
 export function Related({ rows }: { rows: readonly Row[] }): JSX.Element {
@@ -18,40 +19,27 @@ export function Related({ rows }: { rows: readonly Row[] }): JSX.Element {
       ) : (
         <>
           <p>{t.relatedLead}</p>
-          <div class="scroll" tabIndex={0} role="region" aria-label={t.relatedTitle}>
-            <table class="related">
-              <thead>
-                <tr>
-                  {t.relatedColumns.map((one) => (
-                    <th key={one} scope="col">
-                      {one}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {ordered.map((row) => (
-                  <tr key={row.id}>
-                    <td>
-                      <ViewLink to="tested" members={{ gpu: row.gpu, m: row.model }}>
-                        {row.gpu}
-                      </ViewLink>
-                    </td>
-                    <td>
-                      {row.engine} · {stackName(row.engine, row.stack) ?? t.unnamed}
-                    </td>
-                    <td>{row.session}</td>
-                    <td>{row.precision}</td>
-                    <td class="num">{change(row.delta_pct)}</td>
-                    <td class={row.n < 2 ? "num hatched" : "num"}>{row.n || "–"}</td>
-                    <td>
-                      {row.window}, {t.batch(row.batch)}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <TableFrame label={t.relatedTitle} columns={t.relatedColumns} class="related">
+            {ordered.map((row) => (
+              <tr key={row.id}>
+                <td>
+                  <ViewLink to="tested" members={{ gpu: row.gpu, m: row.model }}>
+                    {row.gpu}
+                  </ViewLink>
+                </td>
+                <td>
+                  {row.engine} · {stackName(row.engine, row.stack) ?? t.unnamed}
+                </td>
+                <td>{row.session}</td>
+                <td>{row.precision}</td>
+                <td class="num">{change(row.delta_pct)}</td>
+                <td class={row.n < 2 ? "num hatched" : "num"}>{row.n || "–"}</td>
+                <td>
+                  {row.window}, {t.batch(row.batch)}
+                </td>
+              </tr>
+            ))}
+          </TableFrame>
         </>
       )}
     </div>
