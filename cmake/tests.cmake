@@ -143,7 +143,7 @@ function(eco_add_scripts label timeout_s serial)
 endfunction()
 eco_add_scripts(kernels 300 OFF)
 eco_add_scripts(wasm 300 OFF)
-eco_add_scripts(web 600 ON)
+eco_add_scripts(web 900 ON)
 if(TARGET ecocompute)
     eco_add_scripts(cli 60 OFF)
     set_tests_properties(cli_test_hostile_reports PROPERTIES TIMEOUT 180) # hundreds of runs of the program

@@ -49,6 +49,7 @@ export async function openPage({
   const context = await (
     await browser()
   ).newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion, locale: lang === "zh" ? "zh-CN" : "en-US", permissions });
+  context.setDefaultTimeout(90_000); // a crowded machine is slow, not wrong
   const page = await context.newPage();
   const said = [];
   page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
