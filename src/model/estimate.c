@@ -456,15 +456,8 @@ static void weigh(const char *model, eco_estimate *e) {
 
 /* FP16 energy at batch 1 under another engine: its own rows', else the energy model's. */
 static eco_fp16_energy engine_baseline(const char *model, const eco_estimate *e) {
-    const ecoi_cell_query cell_query = ecoi_estimate_case(e);
     eco_energy_query q = energy_query(e, model);
     eco_energy_estimate near;
-    ecoi_cell cell;
-    if (e->source == ECO_ESTIMATE_ANCHORS &&
-        ecoi_cell_find(eco_anchors_builtin(), &cell_query, &cell) &&
-        eco_reading_present(cell.fp16_j1k)) {
-        return (eco_fp16_energy){cell.fp16_j1k.value, cell.basis};
-    }
     q.context = ecoi_energy_context(0);
     if (eco_energy_model_predict(eco_energy_model_frozen(), &q, &near, NULL) != ECO_OK) {
         return (eco_fp16_energy){0, ECO_BASIS_UNAVAILABLE};
@@ -473,13 +466,30 @@ static eco_fp16_energy engine_baseline(const char *model, const eco_estimate *e)
                              eco_basis_weaker(near.basis, ECO_BASIS_ESTIMATED)};
 }
 
+/* Where measurements of one engine and stack answer, their own FP16 energy does, too: another stack's is another number. */
+static bool own_baseline(const eco_estimate *e, eco_fp16_energy *out) {
+    const ecoi_cell_query cell_query = ecoi_estimate_case(e);
+    ecoi_cell cell;
+    if (e->source != ECO_ESTIMATE_ANCHORS || (!ecoi_other_engine(e) && e->stack[0] == '\0') ||
+        !ecoi_cell_find(eco_anchors_builtin(), &cell_query, &cell) ||
+        !eco_reading_present(cell.fp16_j1k)) {
+        return false;
+    }
+    *out = (eco_fp16_energy){cell.fp16_j1k.value, cell.basis};
+    return true;
+}
+
 static eco_fp16_energy baseline(const eco_curve_set *set, const char *model,
                                 const eco_estimate *e) {
-    if (ecoi_other_engine(e)) {
-        return engine_baseline(model, e);
+    eco_fp16_energy own;
+    if (e->rules == ECO_RULES_PUBLISHED_1_1) {
+        return eco_fp16_energy_at(set, e->arch, e->params_b);
     }
-    return e->rules == ECO_RULES_PUBLISHED_1_1
-               ? eco_fp16_energy_at(set, e->arch, e->params_b)
+    if (own_baseline(e, &own)) {
+        return own;
+    }
+    return ecoi_other_engine(e)
+               ? engine_baseline(model, e)
                : ecoi_fp16_energy_current(set, e->arch, e->card, model, e->params_b);
 }
 
