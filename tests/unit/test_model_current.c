@@ -238,6 +238,13 @@ static void test_stack(void **state) {
     assert_int_equal(e.n_sessions, 2);
     ASSERT_NEAR(e.delta_pct, 105.82, 0.1);
     eco_estimate_free(&e);
+    q.precision = "NF4"; /* one session: its own two energies, and not another session's FP16 */
+    e = estimate(&q);
+    ASSERT_NEAR(e.fp16_mj.value, 6571.6, 0.05);
+    ASSERT_NEAR(e.quant_mj.value, 4006.3, 0.05);
+    assert_int_equal(e.energy_basis, ECO_BASIS_MEASURED);
+    eco_estimate_free(&e);
+    q.precision = "INT8";
     q.stack = "foo";
     refused(&q, "stack: ", "'foo'");
     q.stack = "bitsandbytes 0.43.3";
