@@ -78,6 +78,8 @@ test("what is no number or out of range is refused with the core's line, and the
   const wrong = [
     ["size=-1&arch=ada&prec=NF4", /params_b: -1 is not usable/],
     ["size=abc&arch=ada&prec=NF4", /params_b/],
+    ["size=7&arch=ada&prec=NF4&batch=abc", /batch: 'abc' is no number/],
+    ["size=7&arch=ada&prec=NF4&ctx=0x10", /ctx: '0x10' is no number/],
     ["size=7&arch=RTX+9090&prec=NF4", /'RTX 9090'/],
     ["size=7&arch=ada&prec=Q4_0", /Q4_0/],
     ["size=7&arch=ada&prec=%3Cimg%20src=x%20onerror=alert(1)%3E", /precision/],

@@ -43,6 +43,12 @@ test("limits that are empty or not above zero are none, as on the published site
   await close();
 });
 
+test("a limit that is no number is refused by name", async () => {
+  const { page, close } = await openPage({ query: "tab=optimize&arch=ada&size=7&vram=Infinity" });
+  assert.match(await page.getByRole("alert").innerText(), /max_vram_gb: 'Infinity' is no number/);
+  await close();
+});
+
 test("an objective that does not exist is refused, and the controls lead on", async () => {
   const { page, close } = await openPage({ query: "tab=optimize&arch=ada&size=7&obj=min_enegy" });
   assert.match(await page.getByRole("alert").innerText(), /objective: 'min_enegy' is not known/);

@@ -358,7 +358,7 @@ test("every command and option that the view shows exists", async () => {
 test("the table of fields is the schema's, with the values of the report at hand", async () => {
   const { page, close } = await open();
   await page.getByText("Every field, from the schema").click();
-  const table = page.locator(".schema table");
+  const table = page.locator("table.schema");
   const row = table.locator("tr", { hasText: "results.energy_per_token_mj" }).first();
   assert.match(await text(row), /^results\.energy_per_token_mj number mJ\/token yes .* 2016\.202$/);
   const documented = readFileSync(join(root, "docs/schema.md"), "utf8").matchAll(/^\| `([^`]+)` \|/gm);
@@ -381,6 +381,21 @@ test("Chinese: words, warnings and messages", async () => {
   assert.match(await text(page.locator(".file-problems li").first()), /坏\.json 第 1 行第 2 列：/);
   await axe(page, "run in Chinese");
   await shot(page, "run-report-zh");
+  await close();
+});
+
+test("a verdict against the sign of its change, an impossible interval and an absurd trace are not repeated", async () => {
+  const { page, close } = await open();
+  const report = JSON.parse(readFileSync(join(root, "examples/measured-h200/energy.json"), "utf8"));
+  report.results.vs_fp16_energy_pct = 40;
+  report.results.verdict = "saves";
+  report.uncertainty.ci95_repeat = { ...report.uncertainty.ci95_repeat, lo_pct: 50, hi_pct: -90, n: -3 };
+  await input(page).setInputFiles([file("odd.json", JSON.stringify(report)), file("trace.csv", "t_s,power_w\n-1e308,-50\n1e308,1e308\n")]);
+  await page.getByText("contradicts its change").waitFor();
+  const said = plain(await page.locator("main").innerText());
+  assert.match(said, /costs/);
+  assert.ok(!/\+50\.0 … -90\.0/.test(said) && !/n = -3/.test(said), "the interval is not shown");
+  assert.match(said, /trace\.csv/);
   await close();
 });
 

@@ -34,7 +34,7 @@ const TURNS: readonly (readonly [RegExp, Turn])[] = [
     /^(\S+) changes energy per token by ([+-]?[\d.]+)% against FP16 on (.+?)(?: under engine (\S+))?: (quantize|do not quantize|the interval)/,
     (m) =>
       `在 ${m[3]} 上${m[4] === undefined ? "" : `（引擎 ${m[4]}）`}，${m[1]} 使每个 token 的能耗相对 FP16 变化 ${m[2]} %：` +
-      (m[5] === "quantize" ? "可以量化，能省电。" : m[5] === "do not quantize" ? "从能耗看不要量化，会更费电。" : "区间包含零，请先测量再决定。"),
+      (m[5] === "quantize" ? "可以量化，能省电。" : m[5] === "do not quantize" ? "从能耗看不要量化，会费电。" : "区间包含零，请先测量再决定。"),
   ],
   // Notes of an estimate.
   [/^Single trial \(n = 1\) on (.+): a trial repeated/, (m) => `只在 ${list(m[1] ?? "")} 上测过一次（n = 1）：换一个场次再测，结果可能不同。`],
@@ -52,10 +52,10 @@ const TURNS: readonly (readonly [RegExp, Turn])[] = [
   [/^Batch (\S+) and context (\S+) are modelled: all measurements/, (m) => `批大小 ${m[1]}、上下文 ${m[2]} 的影响来自模型：所有测量都在批大小 1 下进行。`],
   [
     /^Batch (\S+) and context (\S+) are modelled from batch 1; the table has (\d+) rows?/,
-    (m) => `批大小 ${m[1]}、上下文 ${m[2]} 的影响由批大小 1 推算；表中此类显卡与格式另有 ${m[3]} 行更大批的数据，能耗模型的拟合用到了它们。`,
+    (m) => `批大小 ${m[1]}、上下文 ${m[2]} 的影响由批大小 1 推算；表中此类显卡与格式另有 ${m[3]} 行更大批的数据，能量模型的拟合用到了它们。`,
   ],
   [/^Of the class (\S+), measured on (.+); you asked for (.+)\.$/, (m) => `属于 ${m[1]} 类，实测于 ${list(m[2] ?? "")}；你问的是 ${m[3]}。`],
-  [/^The energy model answers/, () => "由能耗模型作答；它依据读取的字节、启动开销和数据手册参数，对全部实测显卡拟合而成。"],
+  [/^The energy model answers/, () => "由能量模型作答；它依据读取的字节、启动开销和数据手册参数，对全部实测显卡拟合而成。"],
   [/^That software stack was not measured/, () => "没有测过这个软件栈：区间已包含不同软件栈之间的差异。"],
   [/^No software stack was named/, () => "未指定软件栈：区间已包含不同软件栈之间的差异。"],
   [/^No measurement on (\S+): the curve of (\S+) is borrowed/, (m) => `${m[1]} 没有测量数据：借用 ${m[2]} 的曲线，标准差另加 10 个百分点。`],
@@ -74,16 +74,17 @@ const TURNS: readonly (readonly [RegExp, Turn])[] = [
   [/^No crossover within the measured sizes/, () => "实测规模之内没有交叉点：正负号不变。"],
   [/^The crossover of ([\d.]+) B is that of batch 1/, (m) => `${m[1]} B 的交叉点只对批大小 1 成立，这里不适用。`],
   // Notes of the optimizer.
-  [/^What batch and context do to energy is the energy model's/, () => "批大小和上下文对能耗的影响由能耗模型外推：几乎所有数据都是批大小 1。"],
+  [/^What batch and context do to energy is the energy model's/, () => "批大小和上下文对能耗的影响由能量模型外推：几乎所有数据都是批大小 1。"],
   [/^No time of an FP16 run was measured/, () => "没有测过 FP16 的时间，因此这里不给出，也不参与前沿，并且不满足任何延迟或吞吐量限制。"],
-  [/^Where no time of this class and format was measured/, () => "此类显卡与格式没有实测时间时，屋顶线只是下界：被测的即时执行栈把时间花在内核启动上。"],
-  [/^A shorter context never costs more/, () => "更短的上下文从不更费电，因此请给出你需要的上下文长度。"],
+  [/^Where no time of this class and format was measured/, () => "此类显卡与格式没有实测时间时，屋顶线只是下界：被测的即时执行栈把时间花在核函数启动上。"],
+  [/^A shorter context never costs more/, () => "更短的上下文从不费电，因此请给出你需要的上下文长度。"],
   [/^Energy is anchored in measurements at batch 1/, () => "能耗以批大小 1 的测量为锚点；时间是数据手册参数的屋顶线；显存是计算值。"],
   [/^The time to unpack quantized weights/, () => "屋顶线不含解包量化权重的时间。"],
   [/^No FP16 energy was measured on (\S+):/, (m) => `${m[1]} 没有测过 FP16 能耗：能耗为空，min_energy 按相对 FP16 的变化排序。`],
   // Messages.
   [/^(\w+): (\S+) is not usable; expected (.+)$/, (m) => `${field(m[1] ?? "")}：${m[2]} 不可用；应为 ${m[3]}。`],
   [/^(\w+): (a number above 0) is expected$/, (m) => `${field(m[1] ?? "")}：应为${EXPECTED[m[2] ?? ""] ?? m[2]}。`],
+  [/^(\w+): '(.*)' is no number$/, (m) => `${field(m[1] ?? "")}：“${m[2]}”不是数字。`],
   [/^params_b: a size above 0 is expected/, () => "模型规模（params_b）：应为大于 0 的数，单位是十亿参数。"],
   [/^params_b: too far from the measured sizes of (\S+) in (\S+)$/, (m) => `模型规模（params_b）：离 ${m[1]} 在 ${m[2]} 下的实测规模太远。`],
   [/^arch: '(.+?)' is no known class or card(?:, did you mean '(.+?)'\?|.*?); expected (.+?), or a card/, (m) => `显卡（arch）：“${m[1]}”不是已知的类别或显卡；可用 ${list(m[3] ?? "")}，或显卡名，如 RTX 4090。`],

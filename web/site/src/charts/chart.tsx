@@ -15,8 +15,8 @@ import type { ChartProps, LegendItem, Mark, Table } from "./types.js";
 import { TableFrame } from "../parts/table_frame.js";
 
 const words = strings({
-  en: { source: "Source", table: "Show table", chart: "Hide table", csv: "Download CSV", png: "Download PNG", keys: "Arrow keys move between points; Escape leaves." },
-  zh: { source: "来源", table: "显示表格", chart: "收起表格", csv: "下载 CSV", png: "下载 PNG", keys: "用方向键在数据点之间移动，按 Esc 离开。" },
+  en: { source: "Source: ", table: "Show table", chart: "Hide table", csv: "Download CSV", png: "Download PNG", keys: "Arrow keys move between points; Escape leaves." },
+  zh: { source: "来源：", table: "显示表格", chart: "收起表格", csv: "下载 CSV", png: "下载 PNG", keys: "用方向键在数据点之间移动，按 Esc 离开。" },
 });
 
 const MARGIN = { left: 56, right: 16, top: 12, bottom: 44 };
@@ -119,7 +119,7 @@ export function Chart(props: ChartProps): JSX.Element {
     };
   }, [width, height, JSON.stringify([props.x, props.y]), t]);
   const svg = useRef<SVGSVGElement>(null);
-  const text = { title: props.title, subtitle: props.subtitle ?? "", source: `${t.source}: ${props.source}` };
+  const text = { title: props.title, subtitle: props.subtitle ?? "", source: `${t.source}${props.source}` };
   return (
     <figure class="chart">
       <figcaption id={id}>
@@ -152,7 +152,8 @@ export function Chart(props: ChartProps): JSX.Element {
       </p>
       <div class="chart-foot">
         <span class="source">
-          {t.source}: {props.source}
+          {t.source}
+          {props.source}
         </span>
         <span class="tools">
           <button type="button" onClick={() => downloadCsv(props.name, props.table, text)}>

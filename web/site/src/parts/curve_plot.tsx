@@ -37,8 +37,8 @@ const words = strings({
     subtitle: (engine: string) => `曲线与带：估计器在 ${engine} 引擎下的回答。数据点：实测，实心 n ≥ 2，空心 n = 1。`,
     x: "模型规模（十亿参数，对数刻度）",
     y: "ΔE：每个 token 能耗相对 FP16 的变化（%）",
-    costs: "更费电",
-    saves: "更省电",
+    costs: "费电",
+    saves: "省电",
     beyond: "超出实测规模",
     yours: "你的模型",
     band: "带",
@@ -47,7 +47,7 @@ const words = strings({
     columns: ["类别", "规模（B）", "模型", "显卡", "ΔE（%）", "带下限（%）", "带上限（%）", "依据", "n"],
     curve: "曲线",
     measurement: "实测",
-    source: "已发表的 EcoCompute 测量（CC BY 4.0）与本仓库的报告；曲线由本页的计算核心给出",
+    source: "已发布的 EcoCompute 测量（CC BY 4.0）与本仓库的报告；曲线由本页的计算核心给出",
   },
 });
 

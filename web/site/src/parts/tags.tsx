@@ -25,6 +25,7 @@ const words = strings({
     unstated: "n not stated",
     onceShort: "n = 1, spread unknown",
     stack: "Stack",
+    colon: ": ",
     noStack: "stack not recorded",
   },
   zh: {
@@ -44,6 +45,7 @@ const words = strings({
     unstated: "n 未注明",
     onceShort: "n = 1，离散程度未知",
     stack: "软件栈",
+    colon: "：",
     noStack: "未记录软件栈",
   },
 });
@@ -94,7 +96,9 @@ export function StackLine({ engine, stack }: { engine: string; stack: string | n
   const t = words();
   return (
     <span class="stack">
-      <Term id="stack">{t.stack}</Term>: {engine} · {stack === null || stack === "" ? t.noStack : stack}
+      <Term id="stack">{t.stack}</Term>
+      {t.colon}
+      {engine} · {stack === null || stack === "" ? t.noStack : stack}
     </span>
   );
 }

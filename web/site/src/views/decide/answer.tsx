@@ -109,11 +109,13 @@ export function Answer({ of, estimate }: { of: Choice; estimate: Estimate }): JS
           {t.verdicts[estimate.recommendation]}
         </b>
       </p>
-      <p>
-        <Term id="energy-model">{t.why}</Term>
-        {t.colon}
-        {why(of, estimate.delta_pct)}
-      </p>
+      {estimate.recommendation !== "depends" && (
+        <p>
+          <Term id="energy-model">{t.why}</Term>
+          {t.colon}
+          {why(of, estimate.delta_pct)}
+        </p>
+      )}
       {energy !== undefined && energy.fp16_mj_per_token !== null && energy.mj_per_token !== null && (
         <p class="quiet num">
           FP16 {energyPerMillion(energy.fp16_mj_per_token)} → {of.precision} {energyPerMillion(energy.mj_per_token)} <Term id="per-1m-tokens">{t.perMillion}</Term> · {basisWord(energy.basis)}

@@ -49,15 +49,22 @@ export function stackOf(value: string): { engine: string; version: string | null
   return value.startsWith("bitsandbytes ") ? { engine: PUBLISHED, version: value } : { engine: value, version: null };
 }
 
+const NAME_MAX = 64; // as the core has it
+
+/** A name of the address, no longer than a name can be. */
+function short(name: string): string | null {
+  return param(name)?.slice(0, NAME_MAX) ?? null;
+}
+
 export function choice(): Choice {
-  const asked = param("model") ?? DEFAULT.model;
+  const asked = short("model") ?? DEFAULT.model;
   const model = modelOf(asked);
-  const card = param("card") ?? DEFAULT.card;
-  const stack = param("stack") ?? DEFAULT.stack;
+  const card = short("card") ?? DEFAULT.card;
+  const stack = short("stack") ?? DEFAULT.stack;
   return {
     ...(model ?? (modelOf(DEFAULT.model) as NonNullable<typeof model>)),
     card: cards().find((one) => plainName(one.name) === plainName(card))?.name ?? card,
-    precision: (param("prec") ?? DEFAULT.precision).toUpperCase(),
+    precision: (short("prec") ?? DEFAULT.precision).toUpperCase(),
     stack,
     ...stackOf(stack),
     unknown: model === null ? asked : null,

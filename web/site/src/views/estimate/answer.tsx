@@ -66,7 +66,7 @@ export function Answer({ answer }: { answer: Estimate }): JSX.Element {
   return (
     <div class="card" aria-live="polite">
       <div>
-        <div class="big">{change(answer.delta_pct, 0)}</div>
+        <div class="big">{change(answer.delta_pct)}</div>
         <div class="lead">
           {answer.input.precision} {changeWords(answer.delta_pct)}
           {t.open}
@@ -75,18 +75,24 @@ export function Answer({ answer }: { answer: Estimate }): JSX.Element {
         </div>
       </div>
       <div>
-        <Term id={measured ? "confidence-interval" : "band"}>{measured ? t.session : t.band}</Term>: {range(answer.ci)}
+        <Term id={measured ? "confidence-interval" : "band"}>{measured ? t.session : t.band}</Term>
+        {t.colon}
+        {range(answer.ci)}
       </div>
       <div class="tags">
         <BasisTag basis={answer.basis} />
         <ConfidenceTag confidence={answer.confidence} />
       </div>
       <div>
-        {t.verdict}: <b>{t.recommend[answer.recommendation]}</b>
+        {t.verdict}
+        {t.colon}
+        <b>{t.recommend[answer.recommendation]}</b>
       </div>
       <StackLine engine={answer.input.engine ?? "transformers"} stack={answer.input.stack ?? (answer.input.engine === undefined ? t.anyBitsandbytes : t.anyVersion)} />
       <div class="quiet">
-        {t.answeredBy}: {answer.source === undefined ? "–" : t.sources[answer.source]} · {t.usedClass(answer.arch_used)}
+        {t.answeredBy}
+        {t.colon}
+        {answer.source === undefined ? "–" : t.sources[answer.source]} · {t.usedClass(answer.arch_used)}
       </div>
     </div>
   );

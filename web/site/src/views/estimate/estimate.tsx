@@ -11,7 +11,7 @@ import { CodeBlock, CopyButton, Problem, ViewLink } from "../../parts/controls.j
 import { CurvePlot } from "../../parts/curve_plot.js";
 import { Answer, Notes, Tiles } from "./answer.js";
 import { Form } from "./form.js";
-import { caseMembers, currentCase, request, type Case } from "./question.js";
+import { caseMembers, currentCase, request, wrongNumber, type Case } from "./question.js";
 import { words } from "./words.js";
 
 const LOADING: Record<string, string> = {
@@ -44,7 +44,8 @@ export function Estimate(): JSX.Element {
   const t = words();
   const now = currentCase();
   const asked = request(now);
-  const outcome = ask("estimate", asked);
+  const wrong = wrongNumber({ params_b: now.size, batch: now.batch, ctx: now.context });
+  const outcome = wrong === null ? ask("estimate", asked) : ({ ok: false, error: wrong } as const);
   const { params_b: _, ...place } = asked;
   const loading = now.engine === "transformers" ? LOADING[now.precision] : undefined;
   return (
@@ -72,7 +73,7 @@ export function Estimate(): JSX.Element {
           <section class="stack-y">
             <h2>{t.why}</h2>
             <Notes lines={outcome.value.notes} />
-            <p class="quiet">{t.size95}</p>
+            <p class="quiet">{outcome.value.source === "anchors" ? t.sessionNote : t.size95}</p>
           </section>
           <section class="stack-y">
             <h2>{t.command}</h2>

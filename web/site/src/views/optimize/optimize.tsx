@@ -12,7 +12,7 @@ import { CodeBlock, CopyButton, NumberField, Problem, Select } from "../../parts
 import { Term } from "../../parts/term.js";
 import { Notes } from "../estimate/answer.js";
 import { placeOptions } from "../estimate/form.js";
-import { commandLine, currentWish, hasLimits, OBJECTIVES, request, wishMembers, type Wish } from "./question.js";
+import { commandLine, currentWish, hasLimits, OBJECTIVES, request, wishMembers, wrongWish, type Wish } from "./question.js";
 import { Alternatives, Best, Front } from "./result.js";
 import { words } from "./words.js";
 
@@ -49,7 +49,8 @@ function Form({ wish }: { wish: Wish }): JSX.Element {
 export function Optimize(): JSX.Element {
   const t = words();
   const wish = currentWish();
-  const outcome = ask("optimize", request(wish));
+  const wrong = wrongWish(wish);
+  const outcome = wrong === null ? ask("optimize", request(wish)) : ({ ok: false, error: wrong } as const);
   const answer = outcome.ok ? outcome.value : null;
   return (
     <>

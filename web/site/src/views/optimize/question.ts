@@ -4,6 +4,7 @@
 
 import type { Objective, OptimizeRequest } from "../../app/core.js";
 import { param, type Changes } from "../../app/route.js";
+import { wrongNumber } from "../estimate/question.js";
 
 export interface Wish {
   arch: string;
@@ -50,6 +51,12 @@ export function wishMembers(wish: Wish): Changes {
 function limit(text: string): number | null {
   const value = Number(text);
   return text.trim() === "" || value <= 0 ? null : value;
+}
+
+/** A number of the address that is none; an empty limit is no limit. */
+export function wrongWish(wish: Wish): string | null {
+  const limits = { max_latency_ms: wish.latency, max_vram_gb: wish.vram, min_throughput: wish.throughput };
+  return wrongNumber({ params_b: wish.size, ...Object.fromEntries(Object.entries(limits).filter(([, text]) => text.trim() !== "")) });
 }
 
 export function hasLimits(wish: Wish): boolean {

@@ -67,7 +67,7 @@ export function Best({ answer }: { answer: Optimum }): JSX.Element | null {
         <Tile
           label={<Term id="energy-per-token">{t.energy}</Term>}
           value={mj === null ? "–" : energyPerToken(mj)}
-          note={mj === null ? t.notMeasured : `${energyPerMillion(mj)} / 1M token; ${t.noSpread}`}
+          note={mj === null ? t.notMeasured : t.joined(`${energyPerMillion(mj)} / 1M token`, t.noSpread)}
           basis={basisOf(one.basis.energy)}
         />
         <Tile label={<Term id="delta-e">{t.change}</Term>} value={one.precision === "FP16" ? "FP16" : change(one.delta_pct_vs_fp16)} note={band === null ? null : `${t.band} ${band}`} basis={basisOf(one.basis.energy)} />
@@ -105,7 +105,7 @@ export function Alternatives({ answer }: { answer: Optimum }): JSX.Element | nul
             one.throughput_tok_s,
             one.vram_gb,
             basisWord(basisOf(one.basis.energy)),
-            one.confidence,
+            t.confidences[one.confidence],
           ]),
         }}
       />
@@ -148,7 +148,7 @@ export function Front({ answer }: { answer: Optimum }): JSX.Element {
     <Chart
       name="energy-against-time"
       title={t.front}
-      subtitle={t.frontSub(t.engine)}
+      subtitle={t.frontSub(t.engine) + ([...places.values()].some((one) => one.best) ? t.starred : t.noStar)}
       x={{ label: t.x, scale: "log", domain: [Math.min(...xs) / 1.4, Math.max(...xs) * 1.4] }}
       y={{ label: t.y, scale: "linear", domain: [0, Math.max(...points.map((one) => one.y)) * 1.12] }}
       layers={[]}

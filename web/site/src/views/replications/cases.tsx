@@ -62,7 +62,7 @@ function Case({ one, rows }: { one: MeasuredCase; rows: ReadonlyMap<string, Row>
         <span class={`tag flag-${one.agreement}`}>{t.flags[one.agreement]}</span> <span class="stack">{one.engine}</span>
       </p>
       <p class="quiet">
-        {one.agreement === "single" ? change(one.delta_pct) : `${t.spread(number(one.spread_pct), one.sessions)} · ${t.mean(change(one.delta_pct))}`}
+        {one.agreement === "single" ? change(one.delta_pct) : t.spread(number(one.spread_pct), one.sessions)}
       </p>
       <Diverging
         label={name}

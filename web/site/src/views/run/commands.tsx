@@ -75,10 +75,10 @@ const ways = strings<Way[]>({
       gives: "三个区组、较短的窗口：区间更宽，不宜发表。",
     },
     {
-      title: "已发表的任务",
+      title: "已发布的任务",
       code: "ecocompute energy_estimate --model_name Qwen/Qwen2-7B \\\n    --precision NF4 --share",
-      needs: "无。没有显卡时由已发表的数据集作答，报告会写明。",
-      gives: "按已发表的规程（n = 1）得到一份 energy.json、功率记录，以及在这里显示它的链接。加上 --require_measured 则拒绝由数据集作答。",
+      needs: "无。没有显卡时由已发布的数据集作答，报告会写明。",
+      gives: "按已发布的规程（n = 1）得到一份 energy.json、功率记录，以及在这里显示它的链接。加上 --require_measured 则拒绝由数据集作答。",
     },
     {
       title: "你自己的引擎：任意两条命令相比",

@@ -27,11 +27,13 @@ const SAME_PCT = 1; // as the published page has it
 
 function Judged({ point }: { point: Point }): JSX.Element {
   const t = words();
+  const contradicts = (point.verdict === "saves" && point.delta_pct > 0) || (point.verdict === "costs" && point.delta_pct < 0);
+  const own = contradicts ? null : point.verdict;
   const rule: Verdict = Math.abs(point.delta_pct) <= SAME_PCT ? "no difference" : point.delta_pct < 0 ? "saves" : "costs";
   return (
     <>
       <Term id="verdict">{t.verdict}</Term>
-      {t.colon + t.verdicts[point.verdict ?? rule] + t.inBrackets(point.verdict === null ? t.ofPublished : t.ofReport)}
+      {t.colon + t.verdicts[own ?? rule] + t.inBrackets(contradicts ? t.contradicts : own === null ? t.ofPublished : t.ofReport)}
     </>
   );
 }

@@ -130,6 +130,9 @@ function stackOf(json: Json): string | null {
   return library === null ? tool || null : `bitsandbytes ${library}`;
 }
 
+/** What the estimator takes as a size, and what a chart can still show as a change. */
+const [SIZE_MIN_B, SIZE_MAX_B, CHANGE_MAX_PCT] = [0.01, 10_000, 100_000];
+
 function missing(json: Json): Missing | null {
   const change = member(json, "results.vs_fp16_energy_pct");
   if (change === undefined || change === null) {
@@ -138,14 +141,14 @@ function missing(json: Json): Missing | null {
   if (typeof change !== "number" || !Number.isFinite(change)) {
     return { field: "results.vs_fp16_energy_pct", reason: "not_a_number" };
   }
-  if (change <= -100) {
+  if (change <= -100 || change > CHANGE_MAX_PCT) {
     return { field: "results.vs_fp16_energy_pct", reason: "out_of_range" };
   }
   const size = sizeOf(json);
   if (size === null) {
     return { field: "workload.params_b", reason: "no_size" };
   }
-  if (size <= 0 || size > 1e6) {
+  if (size < SIZE_MIN_B || size > SIZE_MAX_B) {
     return { field: "workload.params_b", reason: "out_of_range" };
   }
   return text(json, "workload.precision") === "FP16" ? { field: "workload.precision", reason: "baseline" } : null;
@@ -157,6 +160,8 @@ function pointOf(json: Json): Report["point"] {
     return { ok: false, missing: gap };
   }
   const [lo, hi] = [numeric(json, "uncertainty.ci95_repeat.lo_pct"), numeric(json, "uncertainty.ci95_repeat.hi_pct")];
+  const change = member(json, "results.vs_fp16_energy_pct") as number;
+  const n = numeric(json, "uncertainty.ci95_repeat.n");
   const gpu = text(json, "system_under_test.gpu");
   const precision = text(json, "workload.precision");
   return {
@@ -168,9 +173,9 @@ function pointOf(json: Json): Report["point"] {
       gpu,
       precision: precision ?? "NF4",
       precisionAssumed: precision === null,
-      delta_pct: member(json, "results.vs_fp16_energy_pct") as number,
-      ci95_pct: lo === null || hi === null ? null : [lo, hi],
-      n: numeric(json, "uncertainty.ci95_repeat.n"),
+      delta_pct: change,
+      ci95_pct: lo === null || hi === null || !(lo <= change && change <= hi && hi - lo <= CHANGE_MAX_PCT) ? null : [lo, hi],
+      n: n !== null && Number.isInteger(n) && n >= 1 ? n : null,
       basis: BASES.find((one) => one === text(json, "results.basis")) ?? "unavailable",
       engine: text(json, "workload.engine") ?? "transformers",
       stack: stackOf(json),

@@ -6,6 +6,7 @@
 const ROWS_MAX = 4_000_000; // as the core has it
 const GAP_S = 1; // a longer pause between rows is a gap in the line
 const SEGMENTS_MAX = 200;
+const VALUE_MAX = 1e9; // seconds and watts beyond are no trace
 
 export interface Trace {
   t_s: Float64Array;
@@ -63,7 +64,7 @@ export function parseTrace(text: string): TraceOutcome {
     const cells = line.split(",");
     const time = cells[0] === "" ? NaN : Number(cells[0]);
     const power = cells[1] === "" ? NaN : Number(cells[1]);
-    if (!Number.isFinite(time) || (cells[1] !== "" && !Number.isFinite(power))) {
+    if (!(Math.abs(time) <= VALUE_MAX) || (cells[1] !== "" && !(Math.abs(power) <= VALUE_MAX))) {
       return fail(n, "number");
     }
     if (time < (t.at(-1) ?? -Infinity)) {

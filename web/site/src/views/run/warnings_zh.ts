@@ -20,7 +20,7 @@ export const WARNINGS_ZH: Record<string, readonly [text: string, advice: string]
   partial: ["运行被中断；已完成的区组已保留", "用 --resume 继续，或重新运行全部区组"],
   resumed: ["运行曾中止，之后在同一显卡、同一次开机内继续；各区组来自多个进程", "比较前后的区组（trials.pairs）"],
   few_blocks: ["少于五个区组：区间较宽，覆盖率也不太有把握", "使用默认的五个区组或更多"],
-  short_window: ["某个窗口短于 2 s 或 20 个节拍", "提高 --window（已发表规程：--iterations）"],
+  short_window: ["某个窗口短于 2 s 或 20 个节拍", "提高 --window（已发布规程：--iterations）"],
   read_errors: ["设备拒绝了一些读数", "检查是否有其他程序在监视此卡，并查看最长的采样间隔"],
   no_cross_check: ["无法读取功率：能量计数器没有旁证", "各臂之比比焦耳数更可信"],
   persistence_off: ["持久模式关闭：程序之间驱动会卸载", "如有权限请打开（nvidia-smi -pm 1）"],
