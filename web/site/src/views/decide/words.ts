@@ -25,7 +25,7 @@ export const words = strings({
     list: (names: string[]) => names.join(", "),
     hatched: "Hatched: n = 1, spread unknown.",
     interval: {
-      anchors: "One more session (95 %)",
+      anchors: "If measured again, expect (95 %)",
       curve: "Curve band",
       energy_model: "Model band",
     } satisfies Record<EstimateSource, string>,
@@ -112,7 +112,7 @@ export const words = strings({
     list: (names: string[]) => names.join("、"),
     hatched: "斜线：n = 1，离散程度未知。",
     interval: {
-      anchors: "再测一个场次（95 %）",
+      anchors: "若再测一次，预计在（95 %）",
       curve: "曲线带",
       energy_model: "模型带",
     },
