@@ -30,6 +30,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum fault_kind { ALLOC, READ, WRITE, OPEN, SYNC, RENAME, THREAD, MAKE, ROOM, PIPE, FORK, N_KINDS };
@@ -97,6 +98,18 @@ static bool thread_is_other(unsigned id) {
     return (pid_t)id != program;
 }
 
+/* The kernel wakes who joins a thread before it takes the thread off its list: looked at again until it is gone, for a
+ * second at most. One that was left stays. */
+static unsigned threads_left(void) {
+    static const struct timespec millisecond = {.tv_nsec = 1000000};
+    unsigned left = fault_list("/proc/self/task", thread_is_other);
+    for (int i = 0; left > 0 && i < 1000; i++) {
+        (void)nanosleep(&millisecond, NULL);
+        left = fault_list("/proc/self/task", thread_is_other);
+    }
+    return left;
+}
+
 __attribute__((constructor)) static void fault_start(void) {
     const char *kind = getenv("ECO_FAULT_KIND");
     const char *number = getenv("ECO_FAULT_NTH");
@@ -122,7 +135,7 @@ __attribute__((constructor)) static void fault_start(void) {
 
 __attribute__((destructor)) static void fault_tell(void) {
     const unsigned left_fds = fault_list("/proc/self/fd", fd_is_new);
-    const unsigned left_threads = fault_list("/proc/self/task", thread_is_other);
+    const unsigned left_threads = threads_left();
     siginfo_t info;
     const bool left_child = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
     const char *path = getenv("ECO_FAULT_COUNTS");
