@@ -235,6 +235,26 @@ static void answers_of_the_estimator(void **state) {
             "fit: seed: a whole number up to 9223372036854775807 is expected");
 }
 
+static const char two_cases[] =
+    "{\"results\": ["
+    "{\"id\": \"a\", \"gpu\": \"G\", \"model\": \"M\", \"params_b\": 7, \"precision\": \"NF4\", "
+    "\"engine\": \"native\","
+    " \"stack\": \"x\", \"session\": \"1\", \"window\": \"decode\", \"delta_pct\": -20, "
+    "\"ci95_pct\": [-21, -19]},"
+    "{\"id\": \"b\", \"gpu\": \"G\", \"model\": \"M\", \"params_b\": 7, \"precision\": \"NF4\", "
+    "\"engine\": \"vllm\","
+    " \"session\": \"1\", \"window\": \"decode\", \"delta_pct\": 5, \"batch\": 1, \"context\": "
+    "384},"
+    "{\"id\": \"d\", \"gpu\": \"G\", \"model\": \"M\", \"params_b\": 7, \"precision\": \"NF4\", "
+    "\"engine\": \"vllm\","
+    " \"session\": \"2\", \"window\": \"decode\", \"delta_pct\": 6, \"batch\": 1, \"context\": "
+    "4096},"
+    "{\"id\": \"c\", \"gpu\": \"G\", \"model\": \"M\", \"params_b\": 7, \"precision\": \"NF4\", "
+    "\"engine\": \"native\","
+    " \"stack\": \"x\", \"session\": \"2\", \"window\": \"decode\", \"batch\": 1, \"delta_pct\": "
+    "-24,"
+    " \"ci95_pct\": [-25, -23], \"expanded_pct\": 0.5}]}";
+
 /* Every allocation of `job` fails in turn. What comes then is an error, or no document at all. */
 static void fails_anywhere(const char *job, const char *request) {
     eco_text whole = {0};
@@ -273,6 +293,7 @@ static void memory_may_end_anywhere(void **state) {
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         fails_anywhere(lists[i], "{}");
     }
+    fails_anywhere("cases", two_cases);
     fails_anywhere("query", "{\"text\": \"7b on a 4090\"}");
     fails_anywhere("estimate", "{\"params_b\": 7, \"arch\": \"RTX 4090\", \"batch\": 8}");
     fails_anywhere("estimate_curve",
@@ -294,40 +315,77 @@ static void memory_may_end_anywhere(void **state) {
     fails_anywhere("share_decode", "{\"url\": \"eyJOIjoxLCJlIjoxfQ\"}");
 }
 
-/* Cases of one session are single; signs that differ weigh more than a spread. */
-static void cases_say_whether_sessions_agree(void **state) {
+/* Rows of one card, model, workload and engine are a case; engines, batches and contexts are never put together. */
+static void cases_of_the_table(void **state) {
     (void)state;
     eco_text answer = {0};
     assert_int_equal(run("cases", "{}", &answer), ECO_OK);
-    assert_non_null(strstr(answer.data, "\"gpu\": \"RTX 4090\",\n    \"arch\": \"ada\",\n    "
-                                        "\"params_b\": 3,\n    \"precision\": \"NF4\",\n    "
-                                        "\"engine\": \"transformers\",\n    \"sessions\": 5,\n    "
-                                        "\"delta_pct\": -2.2,\n    \"spread_pct\": 18.5,"));
+    assert_non_null(strstr(answer.data,
+                           "\"gpu\": \"RTX 4090\",\n    \"model\": \"Qwen2.5-3B\",\n    "
+                           "\"params_b\": 3,\n    \"precision\": \"NF4\",\n    "
+                           "\"engine\": \"transformers\",\n    \"window\": \"generation\",\n    "
+                           "\"batch\": 1,\n    \"context\": 139,\n    \"sessions\": 5,\n    "
+                           "\"stacks\": 3,\n    \"lo_pct\": -15.064,\n    \"hi_pct\": 3.481,\n    "
+                           "\"spread_pct\": 18.545,\n    \"pairs_stated\": 0,\n    "
+                           "\"pairs_beyond\": 0,\n    \"agreement\": \"sign\",\n    "
+                           "\"same_stack\": \"agree\","));
     ecoi_json_doc doc = {0};
     eco_error err = {0};
     ASSERT_OK(ecoi_json_read(answer.data, answer.length, "cases", &doc, &err), &err);
+    size_t n_rows = 0;
     size_t n_single = 0;
-    size_t n_agree = 0;
-    size_t n_differ = 0;
-    size_t n_sign = 0;
     for (const ecoi_json *row = doc.root->first; row != NULL; row = row->next) {
-        const char *said = ecoi_json_member(row, "agreement", 9)->text;
-        n_single += strcmp(said, "single") == 0;
-        n_agree += strcmp(said, "agree") == 0;
-        n_differ += strcmp(said, "differ") == 0;
-        n_sign += strcmp(said, "sign") == 0;
+        n_rows += ecoi_json_member(row, "rows", 4)->n;
+        n_single += strcmp(ecoi_json_member(row, "agreement", 9)->text, "single") == 0;
     }
-    assert_int_equal(n_single, 36);
-    assert_int_equal(n_agree, 8);
-    assert_int_equal(n_differ, 10);
-    assert_int_equal(n_sign, 3);
+    const eco_anchor_table *const table = eco_anchors_builtin();
+    size_t n_changes = 0;
+    for (size_t i = 0; i < table->n; i++) {
+        double delta_pct = 0;
+        n_changes += eco_anchor_delta_pct(&table->rows[i], &delta_pct);
+    }
+    assert_int_equal(n_rows, n_changes);
+    assert_in_range(n_single, 1, doc.root->n - 20);
     ecoi_json_fini(&doc);
     eco_text_free(&answer);
 }
 
+static void cases_of_given_results(void **state) {
+    (void)state;
+    eco_text answer = {0};
+    assert_int_equal(run("cases", two_cases, &answer), ECO_OK);
+    assert_non_null(
+        strstr(answer.data,
+               "\"batch\": 1,\n    \"context\": null,\n    \"sessions\": 2,\n    "
+               "\"stacks\": 1,\n    \"lo_pct\": -24,\n    \"hi_pct\": -20,\n    "
+               "\"spread_pct\": 4,\n    \"pairs_stated\": 1,\n    "
+               "\"pairs_beyond\": 1,\n    \"agreement\": \"beyond\",\n    "
+               "\"same_stack\": \"beyond\",\n    \"rows\": [\n      \"a\",\n      \"c\"\n    ]"));
+    /* Another context is another case. */
+    assert_non_null(strstr(answer.data, "\"context\": 384,\n    \"sessions\": 1,"));
+    assert_non_null(strstr(answer.data, "\"context\": 4096,\n    \"sessions\": 1,"));
+    eco_text_free(&answer);
+    refuses("cases", "{\"results\": [{}]}", ECO_E_INVALID,
+            "cases: results: id is missing: a short text is expected");
+#define ONE(rest)                                                                            \
+    "{\"results\": [{\"id\": \"a\", \"gpu\": \"G\", \"model\": \"M\", \"params_b\": 7, "     \
+    "\"precision\": \"NF4\", \"engine\": \"native\", \"session\": \"1\", \"window\": \"\", " \
+    "\"delta_pct\": " rest "}]}"
+    refuses("cases", ONE("-100"), ECO_E_RANGE,
+            "cases: results: delta_pct: a number above -100 is expected");
+    refuses("cases", ONE("-5, \"ci95_pct\": [-4]"), ECO_E_RANGE,
+            "cases: results: ci95_pct: two rising numbers above -100 are expected");
+    refuses("cases", ONE("-5, \"ci95_pct\": [-4, -6]"), ECO_E_RANGE,
+            "cases: results: ci95_pct: two rising numbers above -100 are expected");
+    refuses("cases", ONE("-5, \"expanded_pct\": -1"), ECO_E_RANGE,
+            "cases: results: expanded_pct: a number from 0 is expected");
+#undef ONE
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases_say_whether_sessions_agree),
+        cmocka_unit_test(cases_of_the_table),
+        cmocka_unit_test(cases_of_given_results),
         cmocka_unit_test(refusals_name_what_is_wrong),
         cmocka_unit_test(a_request_has_a_largest_size),
         cmocka_unit_test(every_job_is_listed_once),

@@ -226,11 +226,42 @@ function* refusedCases() {
   }
 }
 
+/** The measured reports as results, whole and in odd pieces. */
+function sessionCases(root) {
+  const results = reports(root)
+    .map((path) => ({ path, report: JSON.parse(text(path)) }))
+    .filter(({ report }) => report.results?.basis === "measured" && typeof report.results.vs_fp16_energy_pct === "number" && typeof report.session === "string")
+    .map(({ path, report: { workload, system_under_test: system, measurement, uncertainty, session, results: of, software } }) => ({
+      id: path.slice(root.length + 1),
+      gpu: system.gpu,
+      model: workload.model_name,
+      params_b: workload.params_b,
+      precision: workload.precision,
+      engine: workload.engine,
+      stack: software?.commit ?? null,
+      session,
+      window: measurement.window,
+      batch: workload.batch_size,
+      context: workload.context_length,
+      delta_pct: of.vs_fp16_energy_pct,
+      ci95_pct: typeof uncertainty?.ci95_repeat?.lo_pct === "number" ? [uncertainty.ci95_repeat.lo_pct, uncertainty.ci95_repeat.hi_pct] : null,
+      expanded_pct: uncertainty?.u_expanded?.ratio_pct ?? null,
+    }));
+  return [
+    { job: "cases", name: "reports", request: { results } },
+    { job: "cases", name: "none", request: { results: [] } },
+    { job: "cases", name: "no context told", request: { results: results.map(({ context, stack, ...rest }) => rest) } },
+    { job: "cases", name: "backwards", request: { results: results.map((one) => ({ ...one, ci95_pct: [5, -5] })) } },
+    { job: "cases", name: "too many", request: { results: Array(1025).fill(results[0]) } },
+  ];
+}
+
 export function allCases(root) {
   const cases = [
     ...["jobs", "models", "cards", "anchors", "stacks", "cases", "architectures", "curves", "fit"].map((job) => ({ job, name: "", request: {} })),
     ...reportCases(root),
     ...linkCases(root),
+    ...sessionCases(root),
     ...fitCases(root),
     ...estimateCases(root),
     ...engineCases(root),

@@ -196,22 +196,58 @@ export interface EstimateCurve {
   measured_range_b: [number, number] | null;
 }
 
-/** A card, size, precision and engine at batch 1. */
-export interface MeasuredCase {
+/** One result for `cases`; what its source does not tell is left out or null. */
+export interface SessionResult {
+  id: string;
   gpu: string;
-  arch: string;
+  model: string;
   params_b: number;
   precision: string;
   engine: string;
-  sessions: number;
-  /** Mean over the sessions, in logarithms of the energy ratio. */
+  stack?: string | null;
+  session: string;
+  window: string;
+  /** 1 where it is not told. */
+  batch?: number | null;
+  context?: number | null;
   delta_pct: number;
-  /** Largest minus smallest change, in points. */
+  /** By repetition. */
+  ci95_pct?: [number, number] | null;
+  /** u_expanded of the energy ratio. */
+  expanded_pct?: number | null;
+}
+
+/**
+ * One session; all within 10 points and, where intervals are stated, within them; within 10 points but farther apart than
+ * they state; farther apart than 10 points; saving in one and costing in another.
+ */
+export type Agreement = "single" | "agree" | "beyond" | "differ" | "sign";
+
+/** A card, model, precision, engine, batch, context and window. */
+export interface MeasuredCase {
+  gpu: string;
+  model: string;
+  params_b: number;
+  precision: string;
+  engine: string;
+  window: string;
+  batch: number;
+  context: number | null;
+  sessions: number;
+  /** Named ones. */
+  stacks: number;
+  /** Smallest and largest change, and the points between them. */
+  lo_pct: number;
+  hi_pct: number;
   spread_pct: number;
-  /** Ids of the anchors. */
+  /** Pairs of results of two sessions that state an interval, and those of them that are farther apart than they state. */
+  pairs_stated: number;
+  pairs_beyond: number;
+  agreement: Agreement;
+  /** The worst among sessions that name one stack. */
+  same_stack: Agreement;
+  /** Ids. */
   rows: string[];
-  /** One session; all within 10 points; farther apart; or saving in one and costing in another. */
-  agreement: "single" | "agree" | "differ" | "sign";
 }
 
 /** One engine and what tells its stacks apart, in the order of the table. */
@@ -510,7 +546,8 @@ export interface Jobs {
   estimate: { request: EstimateRequest; answer: Estimate };
   estimate_curve: { request: EstimateCurveRequest; answer: EstimateCurve };
   stacks: { request: Empty; answer: Stack[] };
-  cases: { request: Empty; answer: MeasuredCase[] };
+  /** Of the tidy table, or of the results. */
+  cases: { request: { results?: SessionResult[] }; answer: MeasuredCase[] };
   optimize: { request: OptimizeRequest; answer: Optimum };
   query: { request: { text: string; rules?: Rules }; answer: QueryAnswer };
   validate: { request: ReportRequest & { profile?: Profile }; answer: ValidateAnswer };

@@ -46,12 +46,58 @@ function row(path, report) {
   };
 }
 
+const text = (v) => typeof v === "string" && v !== "";
+const number = (v) => typeof v === "number" && Number.isFinite(v);
+const orNull = (is) => (v) => v === null || is(v);
+const list = (is) => (v) => Array.isArray(v) && v.every(is);
+const two = (v) => list(number)(v) && v.length === 2;
+
+/** What the page's type says of each member, in its order; a report that lacks one ends the build. */
+const SHAPE = {
+  report: text,
+  session: text,
+  date: text,
+  gpu: text,
+  arch: text,
+  model: text,
+  params_b: number,
+  precision: text,
+  engine: text,
+  engine_version: text,
+  weights: text,
+  protocol: text,
+  window: text,
+  batch: number,
+  context: orNull(number),
+  basis: text,
+  delta_pct: number,
+  ci95_repeat_pct: orNull(two),
+  expanded_pct: orNull(number),
+  n_blocks: orNull(number),
+  energy_mj: number,
+  energy_fp16_mj: number,
+  tokens_per_s: orNull(number),
+  power_w: orNull(number),
+  warnings: list(text),
+  schema: text,
+};
+
+function checked(one) {
+  for (const name of Object.keys({ ...SHAPE, ...one })) {
+    if (SHAPE[name]?.(one[name]) !== true) {
+      throw new Error(`${one.report}: the gallery cannot take its ${name}: ${JSON.stringify(one[name])}`);
+    }
+  }
+  return one;
+}
+
 export function readGallery(root) {
   const listed = execFileSync("git", ["-C", root, "ls-files", "data/h200"], { encoding: "utf8" });
   const rows = listed
     .split("\n")
     .filter((path) => /\/energy[^/]*\.json$/.test(path))
     .map((path) => row(path, JSON.parse(readFileSync(join(root, path), "utf8"))))
-    .filter((one) => one.basis === "measured" && one.delta_pct !== null && one.delta_pct !== undefined);
+    .filter((one) => one.basis === "measured" && one.delta_pct !== null && one.delta_pct !== undefined)
+    .map(checked);
   return { rows };
 }

@@ -14,6 +14,8 @@ const LANGS = { en: "en", zh: "zh-Hans" };
 const VIEWS = ["decide", "tested", "estimate", "optimize", "run", "replications"];
 /** The order of the footer; a page that is not named here comes last. */
 const ORDER = ["method", "uncertainty", "protocol", "run-guide", "container", "mlperf-client", "data", "glossary", "cite", "notes", "changelog", "about"];
+/** A first cell of at most this many characters stays on one line: Chinese would break between any two. */
+const LABEL_MAX = 8;
 const WORDS = {
   en: { home: "ecocompute", other: "中文", notes: "Notes", notesSummary: "Short texts on what was found, each with its sources.", feed: "RSS feed", files: "Downloads", file: "file", bytes: "bytes" },
   zh: { home: "ecocompute", other: "English", notes: "随笔", notesSummary: "关于各项发现的短文，均附来源。", feed: "RSS 订阅", files: "下载", file: "文件", bytes: "字节" },
@@ -233,10 +235,11 @@ function render(page, link) {
       table(token) {
         const cells = (row, tag) =>
           row
-            .map((cell) => {
+            .map((cell, i) => {
               const inner = this.parser.parseInline(cell.tokens);
               const name = tag === "th" && inner !== "" ? "th" : "td"; // a corner without words heads nothing
-              return `<${name}${name === "th" ? ' scope="col"' : ""}${cell.align === "right" ? ' class="num"' : ""}>${inner}</${name}>`;
+              const kinds = [cell.align === "right" && "num", i === 0 && inner !== "" && cell.text.length <= LABEL_MAX && "label"].filter(Boolean).join(" ");
+              return `<${name}${name === "th" ? ' scope="col"' : ""}${kinds === "" ? "" : ` class="${kinds}"`}>${inner}</${name}>`;
             })
             .join("");
         const body = token.rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("\n");
@@ -319,5 +322,5 @@ export function writePages({ out, pages, css, facts, files }) {
 function filesTable(files, up, lang) {
   const w = WORDS[lang];
   const rows = files.map((one) => `<tr><td><a href="${up}data/${one.file}" download>${escape(one.file)}</a></td><td class="num">${one.bytes}</td><td><code>${one.sha256}</code></td></tr>`);
-  return `<h2 id="downloads">${w.files}</h2><div class="scroll" tabindex="0" role="region" aria-label="${w.files}"><table><thead><tr><th scope="col">${w.file}</th><th scope="col">${w.bytes}</th><th scope="col">SHA-256</th></tr></thead><tbody>${rows.join("\n")}</tbody></table></div><p><a href="${up}data/SHA256SUMS">SHA256SUMS</a></p>`;
+  return `<h2 id="downloads">${w.files}</h2><div class="scroll" tabindex="0" role="region" aria-label="${w.files}"><table><thead><tr><th scope="col">${w.file}</th><th scope="col" class="num">${w.bytes}</th><th scope="col">SHA-256</th></tr></thead><tbody>${rows.join("\n")}</tbody></table></div><p><a href="${up}data/SHA256SUMS">SHA256SUMS</a></p>`;
 }

@@ -20,6 +20,7 @@ export interface Row {
   session: string;
   window: string;
   batch: number | null;
+  /** Tokens: the mean position as the table has it, or of a report prompt and generated ones. */
   context: number | null;
   /** Independent trials; 0 where the source does not say. */
   n: number;
@@ -31,6 +32,9 @@ export interface Row {
   delta_pct: number;
   /** 95 % interval over the blocks of one run; only reports have one. */
   ci95_pct: [number, number] | null;
+  blocks: number | null;
+  /** u_expanded of the energy ratio; of reports. */
+  expanded_pct: number | null;
   synthetic: boolean;
   doi: string;
   licence: string;
@@ -46,9 +50,8 @@ export function plainName(name: string): string {
   return name.toLowerCase().replace(PLAIN, "");
 }
 
-/** A workload is a case: the same on both sides of a comparison. */
-const caseOf = (row: { session: string; model: string; precision: string; batch: number | null }): string =>
-  [row.session, row.model, row.precision, row.batch].join("|");
+/** One result, wherever it is told. A session may measure one workload at several contexts, so the energy counts, too. */
+const sameAs = (row: Row): string => [row.session, row.model, row.precision, row.batch, row.mj].join("|");
 
 function fromTable(row: Anchor, delta_pct: number): Row {
   return {
@@ -71,6 +74,8 @@ function fromTable(row: Anchor, delta_pct: number): Row {
     sd_mj: row.energy_quant_sd_j1k,
     delta_pct,
     ci95_pct: null,
+    blocks: null,
+    expanded_pct: null,
     synthetic: row.engine === "native",
     doi: row.doi,
     licence: row.licence,
@@ -100,6 +105,8 @@ function fromReport(row: GalleryRow): Row {
     sd_mj: null,
     delta_pct: row.delta_pct,
     ci95_pct: row.ci95_repeat_pct,
+    blocks: row.n_blocks,
+    expanded_pct: row.expanded_pct,
     synthetic: row.weights === "synthetic",
     doi: "",
     licence: "Apache-2.0",
@@ -117,14 +124,15 @@ export function tableRows(): readonly Row[] {
   return table;
 }
 
-/** The table and the reports. A case that is in both is one row, with the report's interval. */
+/** The table and the reports. A result that is in both is one row, with what only the report says. */
 export function measuredRows(): readonly Row[] {
   if (all === null) {
-    const reports = new Map<string, Row>(gallery.rows.map((one: GalleryRow) => fromReport(one)).map((row: Row) => [caseOf(row), row]));
+    const reports = new Map<string, Row>(gallery.rows.map((one: GalleryRow) => fromReport(one)).map((row: Row) => [sameAs(row), row]));
     const known = tableRows().map((row): Row => {
-      const report = row.engine === "native" ? reports.get(caseOf(row)) : undefined;
-      reports.delete(caseOf(row));
-      return report === undefined ? row : { ...row, ci95_pct: report.ci95_pct, report: report.report };
+      const report = row.engine === "native" ? reports.get(sameAs(row)) : undefined;
+      reports.delete(sameAs(row));
+      const { ci95_pct, blocks, expanded_pct, context } = report ?? row;
+      return report === undefined ? row : { ...row, ci95_pct, blocks, expanded_pct, context, report: report.report };
     });
     all = [...known, ...reports.values()];
   }

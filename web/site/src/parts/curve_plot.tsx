@@ -8,7 +8,7 @@ import { useMemo } from "preact/hooks";
 import { Chart } from "../charts/chart.js";
 import { spanWithZero } from "../charts/scale.js";
 import type { Layer, Mark } from "../charts/types.js";
-import { ask, type Estimate, type EstimatePoint, type EstimateRequest } from "../app/core.js";
+import { ask, type CurveAnchor, type Estimate, type EstimatePoint, type EstimateRequest } from "../app/core.js";
 import { change, range, sizeB } from "../app/format.js";
 import { formatColour } from "../app/palette.js";
 import { strings } from "../app/text.js";
@@ -89,6 +89,12 @@ function sameBasis(points: readonly Answered[], beyond: (x: number) => boolean):
   return runs;
 }
 
+/** The measurements behind an answer of this size. */
+function anchorsOf(request: CurvePlotProps["request"], params_b: number): readonly CurveAnchor[] {
+  const outcome = ask("estimate", { ...request, params_b });
+  return outcome.ok ? outcome.value.anchors : [];
+}
+
 export function CurvePlot({ request, estimate, height, name, own }: CurvePlotProps): JSX.Element | null {
   const t = words();
   const engine = request.engine ?? "transformers";
@@ -109,7 +115,7 @@ export function CurvePlot({ request, estimate, height, name, own }: CurvePlotPro
   const points = curve.points.filter(answered);
   const [from, to] = curve.measured_range_b ?? [hi, hi];
   const beyond = (x: number): boolean => x < from || x > to;
-  const anchors = estimate?.anchors ?? [];
+  const anchors = estimate?.anchors ?? (own === undefined ? [] : anchorsOf(request, own.params_b));
   const colour = formatColour(precision);
   const marks: Mark[] = anchors.map((one, i) => ({
     id: `a${i}`,

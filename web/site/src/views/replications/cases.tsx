@@ -1,121 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases with their sessions: a card, size, precision and engine each; disagreement first.
+// The gallery: a card a case, its sessions as points; disagreement first.
 
 import type { JSX } from "preact";
-import { must, type MeasuredCase } from "../../app/core.js";
-import { change, number, sizeB } from "../../app/format.js";
+import { useState } from "preact/hooks";
+import { change, number, range } from "../../app/format.js";
 import { formatColour } from "../../app/palette.js";
-import { param, setParams } from "../../app/route.js";
-import { stackName, tableRows, type Row } from "../../app/rows.js";
+import { setParams } from "../../app/route.js";
+import { stackName, type Row } from "../../app/rows.js";
 import { Select, ViewLink } from "../../parts/controls.js";
-import { Diverging } from "../../parts/diverging.js";
+import { Dots } from "../../parts/dots.js";
+import { trialsText } from "../../parts/tags.js";
 import { Term } from "../../parts/term.js";
+import { allCases, filters, SHOWS, shownCases, type Case } from "./gallery_cases.js";
+import { Spread } from "./spread.js";
 import { words } from "./words.js";
 
-const ORDER = { sign: 0, differ: 1, agree: 2, single: 3 } as const;
-const FILTERS = ["several", "sign", "differ", "agree", "single"] as const;
-type Filter = (typeof FILTERS)[number];
+/** Shown before the reader asks for all. */
+const FIRST = 8;
+const REPOSITORY = "https://github.com/hongping-zh/ecocompute-mlcube/blob/main/";
 
-export function allCases(): readonly MeasuredCase[] {
-  return must("cases", {});
-}
-
-function passes(one: MeasuredCase, filter: Filter): boolean {
-  return filter === "several" ? one.agreement !== "single" : one.agreement === filter;
-}
-
-function Session({ row }: { row: Row }): JSX.Element {
-  const t = words();
-  const stack = stackName(row.engine, row.stack);
+/** Its stack, and the session as a link to where its numbers come from. */
+function SessionName({ row }: { row: Row }): JSX.Element {
+  const href = row.report !== null ? REPOSITORY + row.report : row.doi !== "" ? `https://doi.org/${row.doi}` : null;
   return (
-    <span>
-      {row.session}
+    <>
+      <b>{stackName(row.engine, row.stack) ?? words().noStack}</b>
       <span class="quiet">
-        {" "}
-        · {row.model} · {stack ?? row.engine}
-        {row.doi !== "" && (
-          <>
-            {" · "}
-            <a href={`https://doi.org/${row.doi}`} rel="noopener noreferrer">
-              {t.source}
-            </a>
-          </>
+        {href === null ? (
+          row.session
+        ) : (
+          <a href={href} rel="noopener noreferrer">
+            {row.session}
+          </a>
         )}
       </span>
-    </span>
+    </>
   );
 }
 
-function Case({ one, rows }: { one: MeasuredCase; rows: ReadonlyMap<string, Row> }): JSX.Element {
+function HowSure({ row }: { row: Row }): JSX.Element {
   const t = words();
-  const known = one.rows.flatMap((id) => rows.get(id) ?? []);
-  const name = `${one.gpu} · ${sizeB(one.params_b)} · ${one.precision}`;
+  return row.ci95_pct === null ? (
+    <span class="quiet">{trialsText(row.n)}</span>
+  ) : (
+    <>
+      <span class="quiet range">{t.rangeShort(range(row.ci95_pct))}</span>
+      <span class="quiet">{t.blocksShort(row.blocks)}</span>
+    </>
+  );
+}
+
+/** What tells sessions apart, as far as the core can say. */
+function stackSentence({ of }: Case): string {
+  const t = words();
+  if (of.stacks === 0) {
+    return t.stacks.none;
+  }
+  return of.same_stack === "single" ? (of.stacks > 1 ? t.stacks.apart : t.stacks.one) : t.stacks[of.same_stack];
+}
+
+function Sentences({ one }: { one: Case }): JSX.Element {
+  const t = words();
+  const { of } = one;
   return (
-    <li class="card case">
+    <p>
+      {t.spread(of.sessions, range([of.lo_pct, of.hi_pct]), number(of.spread_pct, 3))}
+      <span class="quiet">
+        {t.space}
+        {of.pairs_stated > 0 ? t.stated(of.pairs_beyond, of.pairs_stated) : t.unstated}
+        {t.space}
+        {stackSentence(one)}
+      </span>
+    </p>
+  );
+}
+
+function CaseCard({ one }: { one: Case }): JSX.Element {
+  const t = words();
+  const { of, rows } = one;
+  const name = `${of.gpu} · ${of.model} · ${of.precision}`;
+  return (
+    <li class={`card case case-${of.agreement}`}>
       <h3>
-        <ViewLink to="tested" members={{ gpu: one.gpu, m: known[0]?.model ?? "" }}>
+        <ViewLink to="tested" members={{ gpu: of.gpu, m: of.model }}>
           {name}
         </ViewLink>
       </h3>
-      <p>
-        <span class={`tag flag-${one.agreement}`}>{t.flags[one.agreement]}</span> <span class="stack">{one.engine}</span>
+      <p class="stack">
+        <span class={`tag flag flag-${of.agreement}`}>{t.flags[of.agreement]}</span> {t.workload(of.engine, of.batch, of.context === null ? null : number(of.context, 6), of.window)}
+        {rows.some((row) => row.synthetic) && (
+          <>
+            {" · "}
+            <Term id="synthetic-weights">{t.synthetic}</Term>
+          </>
+        )}
       </p>
-      <p class="quiet">
-        {one.agreement === "single" ? change(one.delta_pct) : t.spread(number(one.spread_pct), one.sessions)}
-      </p>
-      <Diverging
-        label={name}
+      {of.agreement !== "single" && <Sentences one={one} />}
+      <Dots
+        label={`${name} · ${of.engine}`}
         saves={t.saves}
         costs={t.costs}
-        changes={known.map((row) => ({
+        dots={rows.map((row) => ({
           id: row.id,
-          label: <Session row={row} />,
+          label: <SessionName row={row} />,
           value: row.delta_pct,
+          range: row.ci95_pct ?? undefined,
           text: (
             <>
-              {change(row.delta_pct)} · {t.trials(row.n)}
+              <b>{change(row.delta_pct)}</b>
+              <HowSure row={row} />
             </>
           ),
           colour: formatColour(row.precision),
-          hatched: row.n < 2,
+          filled: row.n >= 2,
         }))}
       />
     </li>
   );
 }
 
+function Controls(): JSX.Element {
+  const t = words();
+  const now = filters();
+  const options = (names: readonly string[]): { value: string; label: string }[] => [
+    { value: "", label: t.any },
+    ...[...new Set(names)].map((value) => ({ value, label: value })),
+  ];
+  const all = allCases();
+  return (
+    <div class="row">
+      <Select label={t.filter} value={now.show} options={SHOWS.map((value) => ({ value, label: t.shows[value] }))} onChange={(show) => setParams({ show: show === "several" ? null : show })} />
+      <Select label={<Term id="card">{t.card}</Term>} value={now.gpu} options={options(all.map(({ of }) => of.gpu))} onChange={(gpu) => setParams({ gpu })} />
+      <Select label={<Term id="precision">{t.precision}</Term>} value={now.prec} options={options(all.map(({ of }) => of.precision))} onChange={(prec) => setParams({ prec })} />
+      <Select label={<Term id="engine">{t.engine}</Term>} value={now.engine} options={options(all.map(({ of }) => of.engine))} onChange={(engine) => setParams({ engine })} />
+    </div>
+  );
+}
+
 export function Cases(): JSX.Element {
   const t = words();
-  const all = allCases();
-  const asked = param("show");
-  const filter: Filter = FILTERS.find((one) => one === asked) ?? "several";
-  const precision = param("prec") ?? "";
-  const engine = param("engine") ?? "";
-  const distinct = (of: (one: MeasuredCase) => string): { value: string; label: string }[] => [
-    { value: "", label: t.any },
-    ...[...new Set(all.map(of))].map((value) => ({ value, label: value })),
-  ];
-  const shown = all
-    .filter((one) => passes(one, filter) && (precision === "" || one.precision === precision) && (engine === "" || one.engine === engine))
-    .sort((a, b) => ORDER[a.agreement] - ORDER[b.agreement] || b.spread_pct - a.spread_pct);
-  const rows = new Map(tableRows().map((row) => [row.id, row]));
+  const [whole, setWhole] = useState(false);
+  const shown = shownCases(filters());
+  const listed = whole ? shown : shown.slice(0, FIRST);
   return (
-    <section class="stack-y">
-      <h2>{t.gallery}</h2>
-      <div class="row">
-        <Select label={t.filter} value={filter} options={FILTERS.map((value) => ({ value, label: t.filters[value] }))} onChange={(show) => setParams({ show })} />
-        <Select label={<Term id="precision">{t.precision}</Term>} value={precision} options={distinct((one) => one.precision)} onChange={(prec) => setParams({ prec })} />
-        <Select label={<Term id="engine">{t.engine}</Term>} value={engine} options={distinct((one) => one.engine)} onChange={(chosen) => setParams({ engine: chosen })} />
-      </div>
+    <section class="stack-y" aria-labelledby="cases">
+      <h2 id="cases">{t.gallery}</h2>
+      <p>
+        {t.galleryLead} <Term id="session">{t.whatSession}</Term>
+      </p>
+      <Controls />
+      <p role="status" class="quiet">
+        {t.count(shown.length)}
+      </p>
       {shown.length === 0 ? (
         <p>{t.none}</p>
       ) : (
-        <ul class="cases">
-          {shown.map((one) => (
-            <Case key={`${one.gpu} ${one.params_b} ${one.precision} ${one.engine}`} one={one} rows={rows} />
-          ))}
-        </ul>
+        <>
+          <Spread cases={shown} />
+          <ul class="cases">
+            {listed.map((one) => (
+              <CaseCard key={one.key} one={one} />
+            ))}
+          </ul>
+          {shown.length > FIRST && (
+            <p>
+              <button type="button" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+                {whole ? t.fewer(FIRST) : t.more(shown.length)}
+              </button>
+            </p>
+          )}
+        </>
       )}
     </section>
   );

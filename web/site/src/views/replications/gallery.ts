@@ -22,13 +22,14 @@ export interface GalleryRow {
   protocol: string;
   window: string;
   batch: number;
+  /** Prompt and generated tokens. */
   context: number | null;
   basis: Basis;
   delta_pct: number;
   /** 95 % interval over the blocks of this run. */
   ci95_repeat_pct: [number, number] | null;
-  /** With what timing and sensor may add. */
-  expanded_pct: [number, number] | null;
+  /** u_expanded of the energy ratio: ± this much that repetition does not see. */
+  expanded_pct: number | null;
   n_blocks: number | null;
   energy_mj: number;
   energy_fp16_mj: number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Card and model of the view, from the published parameters `gpu` and `m`, however a link spells them; and the rows of a
-// case, in groups that may be compared: one session, one engine, one batch, one window.
+// case, in groups that may be compared: one session, one engine, one batch, one context, one window.
 
 import { param } from "../../app/route.js";
 import { measuredRows, plainName, type Row } from "../../app/rows.js";
@@ -60,9 +60,14 @@ export interface Group {
   stack: string;
   window: string;
   batch: number | null;
+  /** Of reports: prompt and generated tokens. */
+  context: number | null;
   synthetic: boolean;
   rows: Row[];
 }
+
+/** The table has the mean position, which is another number. */
+export const contextOf = (row: Row): number | null => (row.report === null ? null : row.context);
 
 const order = (precision: string): number => (FORMATS.indexOf(precision) + FORMATS.length) % FORMATS.length;
 
@@ -70,8 +75,9 @@ const order = (precision: string): number => (FORMATS.indexOf(precision) + FORMA
 export function groupsOf(rows: readonly Row[]): Group[] {
   const groups = new Map<string, Group>();
   for (const row of rows) {
-    const key = [row.session, row.engine, row.batch, row.window].join("|");
-    const group = groups.get(key) ?? { key, session: row.session, engine: row.engine, stack: row.stack, window: row.window, batch: row.batch, synthetic: row.synthetic, rows: [] };
+    const context = contextOf(row);
+    const key = [row.session, row.engine, row.batch, row.window, context].join("|");
+    const group = groups.get(key) ?? { key, session: row.session, engine: row.engine, stack: row.stack, window: row.window, batch: row.batch, context, synthetic: row.synthetic, rows: [] };
     group.rows.push(row);
     groups.set(key, group);
   }

@@ -6,11 +6,12 @@ import type { JSX } from "preact";
 import { Chart } from "../../charts/chart.js";
 import { spanOfSigns } from "../../charts/scale.js";
 import type { Layer, LegendItem, Mark, Shape, Table } from "../../charts/types.js";
-import { change, range } from "../../app/format.js";
+import { change, number, range } from "../../app/format.js";
 import { formatColour } from "../../app/palette.js";
 import { setParams } from "../../app/route.js";
 import { stackName, type Row } from "../../app/rows.js";
 import { trialsText } from "../../parts/tags.js";
+import { contextOf } from "./choice.js";
 import { words } from "./words.js";
 
 const SHAPES: readonly Shape[] = ["circle", "square", "diamond", "triangle", "star"];
@@ -24,14 +25,14 @@ export function rowTable(rows: readonly Row[]): Table {
   const t = words();
   return {
     columns: t.columns,
-    rows: rows.map((row) => [row.gpu, row.model, row.params_b, row.precision, row.engine, row.stack || t.unnamed, row.session, row.window, row.batch, row.n || null, row.fp16_mj, row.mj, row.delta_pct]),
+    rows: rows.map((row) => [row.gpu, row.model, row.params_b, row.precision, row.engine, row.stack || t.unnamed, row.session, row.window, row.batch, contextOf(row), row.n || null, row.fp16_mj, row.mj, row.delta_pct]),
   };
 }
 
 function lines(rows: readonly Row[]): Layer[] {
   const paths = new Map<string, Row[]>();
   for (const row of rows) {
-    const key = [row.session, row.precision, row.window].join("|");
+    const key = [row.session, row.precision, row.window, contextOf(row)].join("|");
     paths.set(key, [...(paths.get(key) ?? []), row]);
   }
   return [...paths.values()].flatMap((path): Layer[] => {
@@ -71,6 +72,7 @@ export function Crossover({ rows, gpu, model, precision }: { rows: readonly Row[
         ...(row.ci95_pct === null ? [] : [t.interval(range(row.ci95_pct))]),
         stackOf(row),
         row.session,
+        ...(contextOf(row) === null ? [] : [t.context(number(contextOf(row) ?? 0, 6))]),
         t.pick,
       ].join("\n"),
       onPick: () => setParams({ gpu, m: row.model }),

@@ -3,7 +3,7 @@
 // Energy per 1M tokens by precision: a group of bars a session. All groups of the panel have one scale.
 
 import type { JSX } from "preact";
-import { change, energyPerMillion, range } from "../../app/format.js";
+import { change, energyPerMillion, number, range } from "../../app/format.js";
 import { formatColour } from "../../app/palette.js";
 import { stackName, type Row } from "../../app/rows.js";
 import { Bars, type Bar } from "../../parts/bars.js";
@@ -76,7 +76,8 @@ function GroupBars({ group, bars, max }: { group: Group; bars: readonly Bar[]; m
         <StackLine engine={group.engine} stack={stackName(group.engine, group.stack) ?? t.unnamed} />
       </h3>
       <p class="quiet">
-        <Term id="session">{t.session}</Term> {group.session} · {t.batch(group.batch)} · <Term id="window">{t.window}</Term> {group.window}
+        <Term id="session">{t.session}</Term> {group.session} · {t.batch(group.batch)}
+        {group.context !== null && ` · ${t.context(number(group.context, 6))}`} · <Term id="window">{t.window}</Term> {group.window}
         {group.synthetic && (
           <>
             {" · "}
