@@ -10,7 +10,7 @@ WEB_SITE=$ECO_SOURCE_DIR/web/site
 
 build_page() {
     command -v chromium >/dev/null || missing "chromium is not installed (Debian: chromium)"
-    fc-list 2>/dev/null | grep -q 'Noto Sans CJK' || missing "no Chinese font (Debian: fonts-noto-cjk)"
+    [ -n "$(fc-list 'Noto Sans CJK SC' 2>/dev/null)" ] || missing "no Chinese font (Debian: fonts-noto-cjk)"
     build_wasm
     exec 8>"$WASM_DIR/page.lock"
     flock 8
