@@ -12,6 +12,7 @@ size=$(gzip -9 -c "$WEB_PAGE/index.html" | wc -c)
 echo "index.html: $size bytes gzipped, 300000 at most"
 [ "$size" -lt 300000 ]
 
+export LC_ALL=C.UTF-8 # in the plain C locale Chromium does not find a file whose name is not ASCII
 export ECO_PAGE=$WEB_PAGE ECO_CORE=$WASM_DIR/ecocompute_core.wasm ECOCOMPUTE=$ECO_BUILD_DIR/ecocompute
 if [ -n "${PAGE_SHOTS:-}" ]; then
     export ECO_PAGE_SHOTS=$PAGE_SHOTS

@@ -71,7 +71,7 @@ export function Reports(): JSX.Element {
       <p>
         {t.ownLead} <Term id="ci95-repeat">{t.whatInterval}</Term>
       </p>
-      <details>
+      <details class="reports">
         <summary>{t.ownAll(rows.length)}</summary>
         <DataTable caption={t.own} table={{ columns: t.ownColumns, rows: rows.map(inWords) }} />
       </details>
