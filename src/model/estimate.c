@@ -454,7 +454,7 @@ static void weigh(const char *model, eco_estimate *e) {
     }
 }
 
-/* FP16 energy at batch 1 under another engine: its own rows', else the energy model's. */
+/* FP16 energy at batch 1 of another engine without rows of just the question: the energy model's. */
 static eco_fp16_energy engine_baseline(const char *model, const eco_estimate *e) {
     eco_energy_query q = energy_query(e, model);
     eco_energy_estimate near;

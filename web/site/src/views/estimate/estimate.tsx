@@ -7,11 +7,12 @@ import { pageHref } from "../../app/links.js";
 import { ask } from "../../app/core.js";
 import { coreLine } from "../../app/core_words.js";
 import { permalink, setParams } from "../../app/route.js";
+import { shellWord, wrongNumber } from "../../app/typed.js";
 import { CodeBlock, CopyButton, Problem, ViewLink } from "../../parts/controls.js";
 import { CurvePlot } from "../../parts/curve_plot.js";
 import { Answer, Notes, Tiles } from "./answer.js";
 import { Form } from "./form.js";
-import { caseMembers, currentCase, request, wrongNumber, type Case } from "./question.js";
+import { caseMembers, currentCase, request, type Case } from "./question.js";
 import { words } from "./words.js";
 
 const LOADING: Record<string, string> = {
@@ -19,23 +20,22 @@ const LOADING: Record<string, string> = {
   INT8: "BitsAndBytesConfig(load_in_8bit=True)",
 };
 
-/** The same question to the program; what a shell would read otherwise is quoted. */
+/** The same question to the program. */
 function commandLine(one: Case): string {
-  const word = (text: string): string => (/^[\w.+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-  const parts = ["ecocompute estimate", `--params-b ${word(one.size)}`, `--arch ${word(one.arch)}`, `--precision ${word(one.precision)}`];
+  const parts = ["ecocompute estimate", `--params-b ${shellWord(one.size)}`, `--arch ${shellWord(one.arch)}`, `--precision ${shellWord(one.precision)}`];
   if (one.model !== "") {
-    parts.push(`--model ${word(one.model)}`);
+    parts.push(`--model ${shellWord(one.model)}`);
   }
   if (one.engine !== "transformers") {
-    parts.push(`--engine ${word(one.engine)}`);
+    parts.push(`--engine ${shellWord(one.engine)}`);
   } else if (one.stack !== "") {
-    parts.push(`--stack ${word(one.stack)}`);
+    parts.push(`--stack ${shellWord(one.stack)}`);
   }
   if (one.batch !== "1") {
-    parts.push(`--batch ${word(one.batch)}`);
+    parts.push(`--batch ${shellWord(one.batch)}`);
   }
   if (one.context !== "2048") {
-    parts.push(`--ctx ${word(one.context)}`);
+    parts.push(`--ctx ${shellWord(one.context)}`);
   }
   return parts.join(" ");
 }

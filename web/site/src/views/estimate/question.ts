@@ -57,16 +57,6 @@ export function caseMembers(one: Case): Changes {
   return members;
 }
 
-/** The first member that is no plain decimal number, as a line like the core's; null: all are. */
-export function wrongNumber(members: Record<string, string>): string | null {
-  for (const [name, text] of Object.entries(members)) {
-    if (!/^[+-]?\d+(\.\d+)?$/.test(text.trim()) || !Number.isFinite(Number(text))) {
-      return `${name}: '${text.slice(0, 40)}' is no number`;
-    }
-  }
-  return null;
-}
-
 /** What goes to the core, when no number is wrong. */
 export function request(one: Case): EstimateRequest {
   const number = (text: string): number => (text.trim() === "" ? 0 : Number(text));

@@ -4,7 +4,7 @@
 
 import type { Objective, OptimizeRequest } from "../../app/core.js";
 import { param, type Changes } from "../../app/route.js";
-import { wrongNumber } from "../estimate/question.js";
+import { shellWord, wrongNumber } from "../../app/typed.js";
 
 export interface Wish {
   arch: string;
@@ -76,7 +76,6 @@ export function request(wish: Wish): OptimizeRequest {
 }
 
 export function commandLine(wish: Wish): string {
-  const word = (text: string): string => (/^[\w.+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
   const flags: [string, string][] = [
     ["--params-b", wish.size],
     ["--arch", wish.arch],
@@ -86,5 +85,5 @@ export function commandLine(wish: Wish): string {
     ["--max-vram-gb", limit(wish.vram) === null ? "" : wish.vram],
     ["--min-throughput", limit(wish.throughput) === null ? "" : wish.throughput],
   ];
-  return ["ecocompute optimize", ...flags.filter(([, value]) => value !== "").map(([flag, value]) => `${flag} ${word(value)}`)].join(" ");
+  return ["ecocompute optimize", ...flags.filter(([, value]) => value !== "").map(([flag, value]) => `${flag} ${shellWord(value)}`)].join(" ");
 }
