@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * bench_cpu_decode [MODEL [LAYERS [THREADS [ROUNDS [BATCH]]]]]: decodes on the CPU in every format and prints
+ * bench_cpu_decode [MODEL [LAYERS [THREADS [ROUNDS [BATCH [FORMAT]]]]]]: decodes on the CPU in every format, or in one, and prints
  * the bytes a token must read times tokens a second, as a share of what the same threads read from
  * memory; then, with a batch, the tokens a second of all its sequences and how many times those of one it is. Reading and decoding take turns, and the best round of each counts, so that a neighbour on
  * the machine spoils a round and not the result. Fewer layers than the model has make it fit a small
@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PROMPT = 16, TOKENS = 32, READ_UNITS = 16 };
 
@@ -106,12 +107,18 @@ int main(int argc, char **argv) {
         (void)printf("%s, %s, %u layers, %s\n", info.device_name, info.detail, shape.n_layers,
                      shape.name);
     }
+    int n_run = 0;
     for (eco_format format = ECO_FORMAT_FP16; !failed && format < ECO_FORMAT_COUNT; format++) {
-        failed = run(&b, format);
+        const int wanted = argc <= 6 || strcmp(eco_format_at(format)->name, argv[6]) == 0;
+        n_run += wanted;
+        failed = wanted && run(&b, format);
         (void)fflush(stdout);
     }
     if (failed) {
         (void)fprintf(stderr, "bench_cpu_decode: %s\n", b.err.message);
+    } else if (n_run == 0) {
+        (void)fprintf(stderr, "bench_cpu_decode: no format %s\n", argv[6]);
+        failed = 2;
     }
     if (b.state != NULL) {
         ecoi_backend_cpu.close(b.state);
