@@ -7,6 +7,7 @@
 #include "ecocompute/anchors.h"
 #include "jobs/job.h"
 #include "model/agreement.h"
+#include "model/cell.h"
 #include "model/energy_model_parts.h"
 #include "model/json_maker.h"
 
@@ -198,6 +199,7 @@ static void put_spread(ecoi_maker *m, ecoi_json *to, const ecoi_session_spread *
     ecoi_put_count(m, to, "pairs_beyond", s->n_beyond);
     ecoi_put_text(m, to, "agreement", ecoi_agreement_name(s->agreement));
     ecoi_put_text(m, to, "same_stack", ecoi_agreement_name(s->same_stack));
+    ecoi_put_number(m, to, "differ_above_pct", ECOI_SESSIONS_AGREE_PCT);
 }
 
 /* The case that the result at `first` begins. `results` has room for all. */

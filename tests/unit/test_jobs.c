@@ -58,21 +58,21 @@ static void a_curve_is_estimates(void **state) {
     (void)state;
     eco_text curve = {0};
     assert_int_equal(run("estimate_curve",
-                         "{\"sizes\": [3, 7, 20000], \"arch\": \"H200\", \"engine\": \"native\"}",
+                         "{\"sizes\": [4, 7, 20000], \"arch\": \"H200\", \"engine\": \"native\"}",
                          &curve),
                      ECO_OK);
     assert_string_equal(
         curve.data,
         "{\n  \"points\": [\n"
-        "    {\n      \"params_b\": 3,\n      \"delta_pct\": -42.2,\n      \"ci\": [\n        "
-        "-47.2,\n        -36.7\n      ],\n      \"basis\": \"interpolated\",\n      \"source\": "
+        "    {\n      \"params_b\": 4,\n      \"delta_pct\": -50.1,\n      \"ci\": [\n        "
+        "-53,\n        -47.1\n      ],\n      \"basis\": \"interpolated\",\n      \"source\": "
         "\"energy_model\"\n    },\n"
-        "    {\n      \"params_b\": 7,\n      \"delta_pct\": -47.7,\n      \"ci\": [\n        "
-        "-57,\n        -36.4\n      ],\n      \"basis\": \"measured\",\n      \"source\": "
+        "    {\n      \"params_b\": 7,\n      \"delta_pct\": -51.4,\n      \"ci\": [\n        "
+        "-52.8,\n        -49.9\n      ],\n      \"basis\": \"measured\",\n      \"source\": "
         "\"anchors\"\n    },\n"
         "    {\n      \"params_b\": 20000,\n      \"error\": \"params_b: 20000 is not usable; "
         "expected billions of parameters, 0.01 to 10000\"\n    }\n"
-        "  ],\n  \"measured_range_b\": [\n    0.5,\n    7\n  ]\n}\n");
+        "  ],\n  \"measured_range_b\": [\n    0.5,\n    14\n  ]\n}\n");
     eco_text_free(&curve);
     /* The same digits as the job of one size, by both rules. */
     assert_int_equal(run("estimate_curve",
@@ -354,13 +354,13 @@ static void cases_of_given_results(void **state) {
     (void)state;
     eco_text answer = {0};
     assert_int_equal(run("cases", two_cases, &answer), ECO_OK);
-    assert_non_null(
-        strstr(answer.data,
-               "\"batch\": 1,\n    \"context\": null,\n    \"sessions\": 2,\n    "
-               "\"stacks\": 1,\n    \"lo_pct\": -24,\n    \"hi_pct\": -20,\n    "
-               "\"spread_pct\": 4,\n    \"pairs_stated\": 1,\n    "
-               "\"pairs_beyond\": 1,\n    \"agreement\": \"beyond\",\n    "
-               "\"same_stack\": \"beyond\",\n    \"rows\": [\n      \"a\",\n      \"c\"\n    ]"));
+    assert_non_null(strstr(answer.data,
+                           "\"batch\": 1,\n    \"context\": null,\n    \"sessions\": 2,\n    "
+                           "\"stacks\": 1,\n    \"lo_pct\": -24,\n    \"hi_pct\": -20,\n    "
+                           "\"spread_pct\": 4,\n    \"pairs_stated\": 1,\n    "
+                           "\"pairs_beyond\": 1,\n    \"agreement\": \"beyond\",\n    "
+                           "\"same_stack\": \"beyond\",\n    \"differ_above_pct\": 10,\n    "
+                           "\"rows\": [\n      \"a\",\n      \"c\"\n    ]"));
     /* Another context is another case. */
     assert_non_null(strstr(answer.data, "\"context\": 384,\n    \"sessions\": 1,"));
     assert_non_null(strstr(answer.data, "\"context\": 4096,\n    \"sessions\": 1,"));

@@ -33,8 +33,9 @@ function browser() {
 after(async () => (await starting)?.close());
 
 /**
- * Opens a page from disk. `query` without "?"; `file` inside the site. `close()` asserts that nothing was said on the
- * console, nothing was thrown and nothing was asked of a network.
+ * Opens a page from disk. `query` without "?"; `file` inside the site; `ready`: once the page answers, and not only shows
+ * what was drawn beforehand. `close()` asserts that nothing was said on the console, nothing was thrown and nothing was asked
+ * of a network.
  */
 export async function openPage({
   file = "index.html",
@@ -45,10 +46,13 @@ export async function openPage({
   height = 720,
   reducedMotion = "reduce",
   permissions = ["clipboard-read", "clipboard-write"],
+  javaScriptEnabled = true,
+  ready = javaScriptEnabled && file === "index.html",
+  before = async () => {},
 } = {}) {
   const context = await (
     await browser()
-  ).newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion, locale: lang === "zh" ? "zh-CN" : "en-US", permissions });
+  ).newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion, locale: lang === "zh" ? "zh-CN" : "en-US", permissions, javaScriptEnabled });
   context.setDefaultTimeout(90_000); // a crowded machine is slow, not wrong
   const page = await context.newPage();
   const said = [];
@@ -63,8 +67,9 @@ export async function openPage({
       said.push(`request: ${request.url()}`);
     }
   });
+  await before(page);
   await page.goto(`${pathToFileURL(join(site, file))}${query === "" ? "" : `?${query}`}`);
-  await page.locator("main").waitFor();
+  await page.locator(ready ? "html[data-ready] main" : "main").waitFor();
   return {
     page,
     said,

@@ -44,6 +44,16 @@ test("the number of sessions is that of the table, and n = 1 says that the sprea
   await one.close();
 });
 
+test("each basis says which number it is of", async () => {
+  const { page, close } = await openPage();
+  const truth = JSON.parse(program("estimate", "--json", ...CASES[0].args));
+  assert.notEqual(truth.basis, truth.energy.basis, "else this case shows nothing");
+  const text = await answer(page);
+  assert.ok(text.includes(`ΔE%: ● ${truth.basis}`), text);
+  assert.ok(text.includes(`Energy per 1M tokens (${truth.energy.basis}): FP16 `), text);
+  await close();
+});
+
 test("the stack turns the answer; a format nobody measured there gives way, and that is said", async () => {
   const { page, close } = await openPage();
   await page.getByLabel("Stack", { exact: true }).selectOption("llama.cpp");
@@ -124,7 +134,7 @@ test("the three links and the counts stand below; the counts are those of the ta
   const committed = execFileSync("git", ["-C", root, "ls-files", "data/h200/*/energy*.json"], { encoding: "utf8" }).trim().split("\n");
   const stated = committed.filter((path) => JSON.parse(readFileSync(join(root, path), "utf8")).results.vs_fp16_energy_pct !== null);
   const said = plain(await page.locator("main").innerText());
-  assert.ok(said.includes(`99 rows of 18 sessions on 7 cards with 3 engines, and ${stated.length} results`), `${stated.length} reports state a change`);
+  assert.ok(said.includes(`154 rows of 21 sessions on 7 cards with 3 engines, and ${stated.length} results`), `${stated.length} reports state a change`);
   await page.locator(".onward a").first().click();
   assert.equal(new URL(page.url()).hash, "#sure");
   await close();

@@ -56,6 +56,31 @@ test("controls, address and answer go together", async () => {
   await close();
 });
 
+test("the chart says what its lines, tints and points are, and why the line changes", async () => {
+  const { page, close } = await openPage({ query: "tab=estimate&size=7&arch=ada&prec=NF4" });
+  const legend = (await page.locator(".chart .legend li").allInnerTexts()).map(plain);
+  for (const one of ["curve fitted to this class", "energy model, beyond what was measured", "band", "measurement, n ≥ 2", "hollow: n = 1", "your point"]) {
+    assert.ok(legend.includes(one), `${one}: ${legend}`);
+  }
+  assert.match(await page.locator(".chart .note").innerText(), /another source answers: the class's curve .* the energy model elsewhere/);
+  const lines = await page.locator(".plot .line path").evaluateAll((all) => all.map((one) => ({ dash: one.getAttribute("stroke-dasharray"), d: one.getAttribute("d") })));
+  assert.equal(lines.length, 3);
+  assert.deepEqual(lines.map((one) => one.dash === null), [false, true, false], "the curve between is solid");
+  const ends = lines.map(({ d }) => [/^M([-\d. ]+)/.exec(d)[1], /L([-\d. ]+)$/.exec(d)[1]]);
+  assert.equal(ends[0][1], ends[1][0], "the line goes on where its source changes");
+  assert.equal(ends[1][1], ends[2][0]);
+  await close();
+});
+
+test("where a case is refused there is the reason and no empty chart", async () => {
+  for (const [query, reason] of [["size=7&arch=ada&prec=Q4_0", /Q4_0/], ["size=7&arch=RTX+9090&prec=NF4", /'RTX 9090'/], ["size=7&arch=turing&prec=INT8", /'INT8' was not measured on turing/]]) {
+    const { page, close } = await openPage({ query: `tab=estimate&${query}` });
+    assert.equal(await page.locator("main figure.chart").count(), 0, query);
+    assert.match(plain(await page.locator(".no-chart").innerText()), reason);
+    await close();
+  }
+});
+
 test("the permalink is copied and leads back to the same case", async () => {
   const { page, close } = await openPage({ query: "tab=estimate&size=13&arch=T4&prec=NF4&batch=4" });
   await page.getByRole("button", { name: "Copy permalink" }).click();

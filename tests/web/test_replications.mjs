@@ -16,9 +16,9 @@ const FLAGS = ["sessions disagree on the sign", "sessions disagree", "farther ap
 
 async function openAll(query) {
   const opened = await openPage({ query: `tab=replications&${query}` });
-  const more = opened.page.getByRole("button", { name: /^Show all \d+ cases$/ });
-  if ((await more.count()) > 0) {
-    await more.click();
+  const unfold = opened.page.getByRole("button", { name: "Unfold all" });
+  if ((await unfold.count()) > 0) {
+    await unfold.click();
   }
   return opened;
 }
@@ -114,6 +114,57 @@ test("a session measured once is hollow, and no number stands without what says 
     assert.match(plain(text), /^[+-]?[\d.]+ % (n = \d+|n = 1, spread unknown|n not stated|95 %: [+-]?[\d.]+ … [+-]?[\d.]+ % \d+ blocks of 1 run)$/);
     assert.equal(hollow, !/n = (?!1)\d/.test(plain(text)), text);
   }
+  await close();
+});
+
+test("folded groups say how many they hold and how far apart; agreement weighs no more than disagreement", async () => {
+  const { page, close } = await openPage({ query: "tab=replications" });
+  const heads = page.locator(".case-group > summary");
+  const groups = await page.locator(".case-group").evaluateAll((list) => list.map((one) => ({ open: one.open, n: one.querySelectorAll(".case").length, spreads: [...one.querySelectorAll(".case p")].flatMap((p) => /([\d.]+) points? apart/.exec(p.textContent)?.[1] ?? []).map(Number) })));
+  assert.equal(await page.locator(".case-group[open]").count(), 0);
+  const said = (await heads.allInnerTexts()).map(plain);
+  assert.deepEqual(said.map((one) => FLAGS.find((flag) => one.startsWith(`${flag} ${parseInt(one.slice(flag.length), 10)}`))), FLAGS.slice(0, 4));
+  for (const [i, { n, spreads }] of groups.entries()) {
+    assert.ok(said[i].includes(` ${n} cases · `), said[i]);
+    assert.ok(n === spreads.length && said[i].includes(`${Math.min(...spreads)} to ${Math.max(...spreads)} points apart`), `${said[i]}: ${spreads}`);
+  }
+  const sizes = await heads.evaluateAll((list) => list.map((one) => getComputedStyle(one.querySelector(".flag")).fontSize + getComputedStyle(one.querySelector(".flag")).fontWeight));
+  assert.equal(new Set(sizes).size, 1);
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  assert.ok(height < 2600, `${height} px`);
+  await close();
+});
+
+test("what is folded is found by the browser's search and stands in print; filters stay in sight", async () => {
+  const { page, close } = await openPage({ query: "tab=replications" });
+  const title = page.locator(".case h3").last();
+  assert.equal(await title.isVisible(), false);
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await title.isVisible(), true);
+  await page.emulateMedia({ media: "screen" });
+  const text = await title.innerText();
+  assert.ok(await page.evaluate((wanted) => window.find(wanted), await title.textContent()), text);
+  await page.getByRole("button", { name: "Unfold all" }).click();
+  await page.locator(".case").nth(12).scrollIntoViewIfNeeded();
+  const box = await page.locator(".filters").boundingBox();
+  assert.ok(box.y >= 0 && box.y + box.height < 200, JSON.stringify(box));
+  await page.keyboard.press("Tab");
+  await axe(page, "replications, unfolded and scrolled");
+  await close();
+});
+
+test("change and interval stand before the workload in the table of reports", async () => {
+  const { page, close } = await openPage({ query: "tab=replications" });
+  await page.getByText(/^All \d+ reports$/).click();
+  const heads = await page.locator(".reports th").allInnerTexts();
+  assert.deepEqual(heads.slice(0, 6), ["session", "card and model", "precision", "ΔE", "how sure", "engine and workload"]);
+  const all = readGallery(root).rows;
+  const at = all.findIndex((one) => one.ci95_repeat_pct !== null);
+  const row = all[at];
+  const cells = (await page.locator(".reports tbody tr").nth(at).locator("td").allInnerTexts()).map(plain);
+  assert.equal(cells[3], `${row.delta_pct > 0 ? "+" : ""}${row.delta_pct.toFixed(1)} %`);
+  assert.match(cells[4], /95 %/);
+  assert.match(cells[5], /batch/);
   await close();
 });
 

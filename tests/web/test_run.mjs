@@ -3,7 +3,7 @@
 // "Run it yourself": reports, traces and links in; their chart, checks and words out; and what bad input gets.
 
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const exampleText = readFileSync(join(EXAMPLE, "energy.json"), "utf8");
 const PUBLISHED = join(root, "tests/golden/published_1_3.json");
 
 const open = (rest = {}) => openPage({ ...rest, query: `tab=run${rest.query ?? ""}` });
-const input = (page) => page.locator("input[type=file]");
+const input = (page) => page.locator("input[type=file][multiple]");
 
 /** A report of the example's shape with other members; `members` by their path. */
 function report(name, members) {
@@ -53,6 +53,15 @@ async function drop(page, files) {
     files.map(([name, path]) => [name, readFileSync(path, "utf8")]),
   );
   await page.locator("button.drop").dispatchEvent("drop", { dataTransfer: data });
+}
+
+/** Drops what is on disk, as a person does: folders arrive as folders. */
+async function dropPaths(page, files) {
+  const session = await page.context().newCDPSession(page);
+  const box = await page.locator("button.drop").boundingBox();
+  for (const type of ["dragEnter", "dragOver", "drop"]) {
+    await session.send("Input.dispatchDragEvent", { type, x: box.x + 20, y: box.y + 20, data: { items: [], files, dragOperationsMask: 1 } });
+  }
 }
 
 test("a report with its traces: numbers of the command line, every number follows, warnings as advice", async () => {
@@ -207,6 +216,80 @@ test("the old address /run/?overlay= keeps its points", async () => {
   const { page, close } = await openPage({ file: "run/index.html", query: TWO.slice(1) });
   await points(page).nth(1).waitFor();
   assert.equal(new URL(page.url()).searchParams.getAll("overlay").length, 2);
+  await close();
+});
+
+test("an absurd change leaves the others legible: it stands at the edge with an arrow and its value, and is reached by key", async () => {
+  const { page, close } = await open();
+  const members = (change) => ({ "system_under_test.gpu_arch": "ada", "workload.engine": "transformers", "results.vs_fp16_energy_pct": change, "uncertainty.ci95_repeat": null });
+  await input(page).setInputFiles([report("usual.json", members(-25)), report("low.json", members(12)), report("absurd.json", { ...members(99_000), "workload.params_b": 3 })]);
+  await points(page).nth(2).waitFor();
+  const plot = page.locator("figure.chart .plot svg").first();
+  const ticks = (await plot.locator(".axes text[text-anchor=end]:not(.label)").allTextContents()).map((one) => Number(one.replace("\u2212", "-")));
+  assert.ok(Math.max(...ticks) < 400 && ticks.length >= 3, ticks.join());
+  const at = async (name) => (await page.locator(`.marks [data-mark][aria-label*="${name}"] .point`).boundingBox()).y;
+  assert.ok(Math.abs((await at("usual.json")) - (await at("low.json"))) > 20, "37 points are seen");
+  const frame = await plot.boundingBox();
+  const far = page.locator('.marks [data-mark][aria-label*="absurd.json"]');
+  assert.ok((await far.locator(".point").boundingBox()).y - frame.y < 30, "at the upper edge");
+  assert.equal(plain(await far.locator(".beyond-axis text").textContent()), "+99,000 %");
+  assert.equal(await page.locator(".beyond-axis").count(), 1);
+  await page.locator(".marks [data-mark]").first().focus();
+  await page.keyboard.press("End");
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label").includes("absurd.json")), true);
+  assert.match(plain(await page.locator(".tip").innerText()), /\+99,000 %/);
+  await axe(page, "run with a far point");
+  await shot(page, "run-far");
+  await close();
+});
+
+test("bulk and far values: the axis holds what lies near", async () => {
+  const { buildSync } = createRequire(join(root, "web/site/package.json"))("esbuild");
+  const made = buildSync({ entryPoints: [join(root, "web/site/src/charts/scale.ts")], bundle: true, format: "esm", write: false });
+  const { spanOfBulk } = await import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].text).toString("base64")}`);
+  const holds = ([lo, hi], v) => v >= lo && v <= hi;
+  const curve = [-30, 0, 56];
+  assert.ok(holds(spanOfBulk(curve, [250]), 250), "a costly format is no outlier");
+  assert.ok(!holds(spanOfBulk(curve, [1e5]), 1e5) && spanOfBulk(curve, [1e5])[1] < 100);
+  assert.ok(!holds(spanOfBulk(curve, [-25, 1e5, 400]), 400));
+  const many = Array.from({ length: 100 }, (_, i) => 500 + i);
+  assert.ok(holds(spanOfBulk(curve, many), 599), "many far ones are the bulk");
+  assert.ok(!holds(spanOfBulk(curve, [...many, 1e5]), 1e5));
+});
+
+test("a folder: every .json and .csv in it is read, the rest is named as left out", async () => {
+  const nested = join(folder, "run", "deep");
+  mkdirSync(join(folder, "run", "journal"), { recursive: true });
+  mkdirSync(nested);
+  for (const name of ["energy.json", "power_trace_nf4.csv"]) {
+    copyFileSync(join(EXAMPLE, name), join(nested, name));
+  }
+  copyFileSync(join(EXAMPLE, "power_trace_fp16.csv"), join(folder, "run", "power_trace_fp16.csv"));
+  file("run/notes.txt", "x");
+  file("run/deep/plot.png", "x");
+  file("run/journal/1.json", "{}");
+  const named = async (page) => {
+    await rows(page).first().waitFor();
+    assert.equal(await rows(page).count(), 1);
+    assert.match(await text(rows(page).first()), /run\/deep\/energy\.json/);
+    assert.match(await text(page.locator(".drop-tools [role=status]")), /1 result, 2 traces/);
+    const left = await text(page.locator(".file-problems"));
+    for (const name of ["run/notes.txt", "run/deep/plot.png", "run/journal/"]) {
+      assert.ok(left.includes(name), left);
+    }
+    assert.equal(await page.locator(".file-problems .problem").count(), 0);
+  };
+  const picked = await open();
+  await picked.page.locator("input[type=file]:not([multiple])").setInputFiles(join(folder, "run"));
+  await named(picked.page);
+  await picked.close();
+  const { page, close } = await open();
+  await dropPaths(page, [join(folder, "run")]);
+  await named(page);
+  await dropPaths(page, [join(EXAMPLE, "energy.json"), PUBLISHED]);
+  await rows(page).nth(2).waitFor();
+  assert.match(await text(rows(page).first()), /^published_1_3\.json/);
+  await page.getByRole("button", { name: "Choose a folder" }).waitFor();
   await close();
 });
 

@@ -12,7 +12,9 @@ import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { buildFacts, downloads } from "./pack/facts.mjs";
 import { readGallery } from "./pack/gallery.mjs";
+import { gzipSmall } from "./pack/gzip.mjs";
 import { pageHtml } from "./pack/html.mjs";
+import { runPrerender } from "./pack/prerender.mjs";
 import { redirects } from "./pack/redirects.mjs";
 import { readExample, readSchema } from "./pack/schema.mjs";
 import { readGlossary, readPages, writePages } from "./pack/text_pages.mjs";
@@ -50,29 +52,36 @@ function base64(name, bytes) {
 const pages = readPages(root, values.draft === true);
 const files = downloads(root);
 const facts = buildFacts(root);
-const result = await bundle({
-  entryPoints: [join(here, "src/main.tsx")],
-  bundle: true,
-  format: "iife",
-  target: "es2022",
-  minify: true,
-  legalComments: "inline",
-  jsx: "automatic",
-  jsxImportSource: "preact",
-  write: false,
-  metafile: true,
-  logLevel: "warning",
-  plugins: [
-    made({
-      "ecocompute-core-wasm": base64("ecocompute-core-wasm", gzipSync(readFileSync(core), { level: 9 })),
-      "ecocompute-glossary": json("ecocompute-glossary", readGlossary(root)),
-      "ecocompute-gallery": json("ecocompute-gallery", readGallery(root)),
-      "ecocompute-schema": json("ecocompute-schema", readSchema(root)),
-      "ecocompute-example": json("ecocompute-example", readExample(root)),
-      "ecocompute-build": json("ecocompute-build", { ...facts, files: files.map(({ path, ...rest }) => rest), pages: pages.list }),
-    }),
-  ],
-});
+const modules = {
+  "ecocompute-core-wasm": base64("ecocompute-core-wasm", await gzipSmall(readFileSync(core))),
+  "ecocompute-glossary": json("ecocompute-glossary", readGlossary(root)),
+  "ecocompute-gallery": json("ecocompute-gallery", readGallery(root)),
+  "ecocompute-schema": json("ecocompute-schema", readSchema(root)),
+  "ecocompute-example": json("ecocompute-example", readExample(root)),
+  "ecocompute-build": json("ecocompute-build", { ...facts, files: files.map(({ path, ...rest }) => rest), pages: pages.list }),
+};
+
+/** The text of a bundle. */
+async function script(entry, more = {}) {
+  const result = await bundle({
+    entryPoints: [join(here, "src", entry)],
+    bundle: true,
+    format: "iife",
+    target: "es2022",
+    minify: true,
+    legalComments: "inline",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    write: false,
+    logLevel: "warning",
+    plugins: [made(modules)],
+    ...more,
+  });
+  return result.outputFiles[0].text;
+}
+
+const { html: views, questions } = await runPrerender(await script("prerender.tsx", { format: "esm" }), blocks);
+modules["ecocompute-questions"] = json("ecocompute-questions", questions);
 const style = await bundle({
   entryPoints: [join(here, "src/styles/page.css")],
   bundle: true,
@@ -89,7 +98,8 @@ for (const { file, path } of files) {
   cpSync(path, join(out, "data", file));
 }
 writeFileSync(join(out, "data/SHA256SUMS"), files.map((one) => `${one.sha256}  ${one.file}\n`).join(""));
-const html = pageHtml({ title: "Does quantizing save energy?", css, script: result.outputFiles[0].text.trim(), blocks });
+const [first, begin, page] = await Promise.all(["first.ts", "begin.ts", "main.tsx"].map((entry) => script(entry)));
+const html = pageHtml({ title: "Does quantizing save energy?", css, views, first, begin, script: page, blocks });
 writeFileSync(join(out, "index.html"), html);
 writePages({ out, pages, css, facts, files });
 redirects(out, css);

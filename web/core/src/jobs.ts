@@ -246,6 +246,8 @@ export interface MeasuredCase {
   agreement: Agreement;
   /** The worst among sessions that name one stack. */
   same_stack: Agreement;
+  /** The points that `agreement` is judged by: farther apart is "differ". */
+  differ_above_pct: number;
   /** Ids. */
   rows: string[];
 }

@@ -33,14 +33,17 @@ const ICON =
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M2 13V9h3v4zm4.5 0V6h3v7zM11 13V2h3v11z" fill="#0072b2"/></svg>',
   );
 
-/** `head`: further elements, already HTML. */
-export function documentHtml({ lang = "en", title, description, css, scripts = [], wasm = false, head = "", body }) {
-  const inline = scripts.map((one) => `<script>${one}</script>`).join("");
+/** A script's text as it may stand in a document. */
+const inScript = (text) => text.trim().replaceAll("</script", "<\\/script");
+
+/** `head`: further elements, already HTML. `first`: a script before anything is drawn; `inert`: scripts in `body` by their texts. */
+export function documentHtml({ lang = "en", title, description, css, first = [], scripts = [], inert = [], wasm = false, head = "", body }) {
+  const inline = (list) => list.map((one) => `<script>${one}</script>`).join("");
   return `<!doctype html>
 <html lang="${lang}">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy({ css, scripts, wasm })}">
+<meta http-equiv="Content-Security-Policy" content="${policy({ css, scripts: [...first, ...scripts, ...inert], wasm })}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -48,26 +51,44 @@ export function documentHtml({ lang = "en", title, description, css, scripts = [
 <meta name="description" content="${escape(description)}">
 <link rel="icon" href="${ICON}">
 ${head}<style>${css}</style>
-</head>
+${inline(first)}</head>
 <body>
 ${body}
-${inline}
+${inline(scripts)}
 </body>
 </html>
 `;
 }
 
-/** The page itself. `blocks`: data by the id under which the script finds them. */
-export function pageHtml({ title, css, script, blocks }) {
+const NO_SCRIPT =
+  '<noscript><p class="problem">Without JavaScript this page shows its first answer only; choosing another needs it. The text pages need none: <a href="method/index.html">Method</a>. ' +
+  '<span lang="zh-Hans">没有 JavaScript 时，本页只显示第一个答案，改选需要它；文字页面不需要：<a href="zh/method/index.html">方法</a>。</span></p></noscript>';
+
+/**
+ * The page itself. `views`: the first view's HTML by language; `begin`: the script right behind it; `script`: the page's,
+ * inert until that one starts it; `blocks`: data by the id under which the script finds them.
+ */
+export function pageHtml({ title, css, views, first, begin, script, blocks }) {
   const data = Object.entries(blocks).map(([id, text]) => `<script type="text/plain" id="${id}">${text}</script>`);
+  const [head, behind, page] = [first, begin, script].map(inScript);
   return documentHtml({
     title,
     description:
       "Energy per token of quantized language models against FP16: measured, interpolated or estimated, with intervals, sources and the software stack.",
     css,
     wasm: true,
-    scripts: [script.replaceAll("</script", "<\\/script")],
-    head: '<link rel="alternate" type="application/rss+xml" title="Notes" href="notes/feed.xml">\n',
-    body: '<div id="app"><noscript><p>This page computes in your browser and needs JavaScript. The text pages need none: <a href="method/index.html">Method</a>.</p></noscript></div>\n' + data.join("\n"),
+    first: [head],
+    inert: [behind, page],
+    head:
+      '<link rel="alternate" type="application/rss+xml" title="Notes" href="notes/feed.xml">\n' +
+      '<link rel="expect" href="#begin" blocking="render">\n', // the view is drawn whole, not as it is read
+    body: [
+      NO_SCRIPT,
+      `<div id="app">${views.en}</div>`,
+      `<template id="app-zh">${views.zh}</template>`,
+      `<script id="begin">${behind}</script>`,
+      ...data,
+      `<script type="text/plain" id="page-script">${page}</script>`,
+    ].join("\n"),
   });
 }

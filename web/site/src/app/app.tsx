@@ -95,7 +95,8 @@ function Header(): JSX.Element {
           {t.language}
         </button>
         <button type="button" onClick={() => setTheme(theme.value === "dark" ? "light" : "dark")}>
-          {theme.value === "dark" ? t.light : t.dark}
+          <span class="to-dark">{t.dark}</span>
+          <span class="to-light">{t.light}</span>
         </button>
       </div>
     </header>

@@ -26,7 +26,12 @@ const FIELDS: Record<string, string> = {
 };
 const field = (name: string): string => (FIELDS[name] === undefined ? name : `${FIELDS[name]}（${name}）`);
 const meant = (name: string | undefined): string => (name === undefined ? "" : `，你是指“${name}”吗`);
-const EXPECTED: Record<string, string> = { "a number above 0": "大于 0 的数" };
+const EXPECTED: Record<string, string> = {
+  "a number above 0": "大于 0 的数",
+  "billions of parameters, 0.01 to 10000": "0.01 到 10000，单位十亿参数",
+  "a whole number of sequences, 1 to 4096": "1 到 4096 的整数，单位序列",
+  "a whole number of tokens, 1 to 16777216": "1 到 16777216 的整数，单位 token",
+};
 
 const TURNS: readonly (readonly [RegExp, Turn])[] = [
   // Verdicts.
@@ -77,12 +82,25 @@ const TURNS: readonly (readonly [RegExp, Turn])[] = [
   [/^What batch and context do to energy is the energy model's/, () => "批大小和上下文对能耗的影响由能量模型外推：几乎所有数据都是批大小 1。"],
   [/^No time of an FP16 run was measured/, () => "没有测过 FP16 的时间，因此这里不给出，也不参与前沿，并且不满足任何延迟或吞吐量限制。"],
   [/^Where no time of this class and format was measured/, () => "此类显卡与格式没有实测时间时，屋顶线只是下界：被测的即时执行栈把时间花在核函数启动上。"],
-  [/^A shorter context never costs more/, () => "更短的上下文从不费电，因此请给出你需要的上下文长度。"],
+  [/^A shorter context never costs more/, () => "上下文更短，能耗不会更高，因此请给出你需要的上下文长度。"],
   [/^Energy is anchored in measurements at batch 1/, () => "能耗以批大小 1 的测量为锚点；时间是数据手册参数的屋顶线；显存是计算值。"],
   [/^The time to unpack quantized weights/, () => "屋顶线不含解包量化权重的时间。"],
+  [/^Energy per token at batch b is taken as ([\d.]+) \+ ([\d.]+) \/ b of batch 1/, (m) => `批大小 b 的每 token 能耗按批大小 1 的 ${m[1]} + ${m[2]} / b 计算；这没有测过。`],
   [/^No FP16 energy was measured on (\S+):/, (m) => `${m[1]} 没有测过 FP16 能耗：能耗为空，min_energy 按相对 FP16 的变化排序。`],
   // Messages.
-  [/^(\w+): (\S+) is not usable; expected (.+)$/, (m) => `${field(m[1] ?? "")}：${m[2]} 不可用；应为 ${m[3]}。`],
+  [/^engine (\S+): (.+)$/, (m) => `引擎 ${m[1]}：${toChinese(m[2] ?? "")}`],
+  [/^(.+): out of memory$/, (m) => `${m[1]}：内存不足。`],
+  [/^arch: no curve for '(.+?)'; there is one for (.+)$/, (m) => `显卡（arch）：“${m[1]}”没有曲线；有曲线的是 ${list(m[2] ?? "")}。`],
+  [/^arch: one of (.+) is expected$/, (m) => `显卡（arch）：应为 ${list(m[1] ?? "")} 之一。`],
+  [/^arch: no bandwidth and matrix rate known for '(.+?)'$/, (m) => `显卡（arch）：不知道“${m[1]}”的带宽与矩阵运算速率。`],
+  [/^(stack|engine): the rules (\S+) know no (?:stacks|engines)/, (m) => `${field(m[1] ?? "")}：规则 ${m[2]} 不区分${m[1] === "stack" ? "软件栈" : "引擎"}，请不要填写。`],
+  [/^stack: engine (\S+) has no bitsandbytes/, (m) => `软件栈（stack）：引擎 ${m[1]} 没有 bitsandbytes；软件栈与引擎请只填一个。`],
+  [/^stack: no version of bitsandbytes in '(.*?)'; expected such as '(.+?)'$/, (m) => `软件栈（stack）：“${m[1]}”里没有 bitsandbytes 的版本；应如“${m[2]}”。`],
+  [/^engine: curves of your own do not say whose they are/, () => "引擎（engine）：自备的曲线没有写明属于哪个引擎；引擎与曲线请只给一个。"],
+  [/^precision: (\S+) or (\S+) is expected$/, (m) => `精度（precision）：应为 ${m[1]} 或 ${m[2]}。`],
+  [/^grid: at most (\S+) precisions, (\S+) batches, (\S+) contexts and (\S+) candidates$/, (m) => `网格：最多 ${m[1]} 种精度、${m[2]} 种批大小、${m[3]} 种上下文、${m[4]} 种候选。`],
+  [/^(\w+): (\S+) is given twice$/, (m) => `${field(m[1] ?? "")}：${m[2]} 给了两次。`],
+  [/^(\w+): (.+) is not usable; expected (.+)$/, (m) => `${field(m[1] ?? "")}：${m[2] === "not a number" ? "不是数字，" : `${m[2]} `}不可用；应为 ${EXPECTED[m[3] ?? ""] ?? m[3]}。`],
   [/^(\w+): (a number above 0) is expected$/, (m) => `${field(m[1] ?? "")}：应为${EXPECTED[m[2] ?? ""] ?? m[2]}。`],
   [/^(\w+): '(.*)' is no number$/, (m) => `${field(m[1] ?? "")}：“${m[2]}”不是数字。`],
   [/^params_b: a size above 0 is expected/, () => "模型规模（params_b）：应为大于 0 的数，单位是十亿参数。"],

@@ -14,13 +14,13 @@ function fixed(value: number, digits: number): string {
 
 /** "−28.5 %", "+36.0 %": a change; always with its sign. */
 export function change(pct: number, digits = 1): string {
-  const text = fixed(pct, digits);
-  return `${pct > 0 && Number(text) !== 0 ? "+" : ""}${text}${NARROW}%`;
+  const text = Math.abs(pct) < 1000 ? fixed(pct, digits) : number(pct, 6);
+  return `${pct > 0 && /[1-9]/.test(text) ? "+" : ""}${text}${NARROW}%`;
 }
 
 /** "28.5 %": the size of a change, for sentences that say the direction in words. */
 export function size(pct: number, digits = 1): string {
-  return `${Math.abs(pct).toFixed(digits)}${NARROW}%`;
+  return change(Math.abs(pct), digits).replace("+", "");
 }
 
 /** "−53.2 … −6.7 %" */

@@ -8,6 +8,12 @@ declare module "ecocompute-core-wasm" {
   export default text;
 }
 
+declare module "ecocompute-questions" {
+  /** What the prerendered view asked the core, in its order; see `askAgain` in app/core.ts. */
+  const questions: string[];
+  export default questions;
+}
+
 declare module "ecocompute-glossary" {
   /** By id, then language: the term and its first paragraph as plain text. */
   const glossary: Record<string, Record<"en" | "zh", { term: string; text: string }>>;
@@ -21,8 +27,8 @@ declare module "ecocompute-gallery" {
 }
 
 declare module "ecocompute-schema" {
-  /** Path ("trials.arms[].precision"), type, unit, 1 where a report must have it, meaning. */
-  const fields: [path: string, type: string, unit: string, required: 0 | 1, meaning: string][];
+  /** Path ("trials.arms[].precision"), type, unit, 1 where a report must have it, meaning in English and in Chinese. */
+  const fields: [path: string, type: string, unit: string, required: 0 | 1, en: string, zh: string][];
   export default fields;
 }
 

@@ -6,16 +6,12 @@
 // A member may be a function, so that each language orders its sentence as it likes.
 
 import { signal } from "@preact/signals";
-import { recall, remember } from "./memory.js";
+import { initialLang, tagOf, type Lang } from "./initial.js";
+import { remember } from "./memory.js";
 
-export type Lang = "en" | "zh";
+export type { Lang };
 
-function initial(): Lang {
-  const asked = new URLSearchParams(location.search).get("lang") ?? recall("lang") ?? navigator.language;
-  return asked.toLowerCase().startsWith("zh") ? "zh" : "en";
-}
-
-export const lang = signal<Lang>(initial());
+export const lang = signal<Lang>(initialLang());
 
 export function setLang(to: Lang): void {
   lang.value = to;
@@ -27,7 +23,10 @@ export function strings<T>(table: { en: T; zh: NoInfer<T> }): () => T {
   return () => table[lang.value];
 }
 
-/** The tag for `lang` attributes and Intl. */
+/** Between what a view puts together: full-width in Chinese, where no space parts sentences. */
+export const punctuation = strings({ en: { comma: ", ", colon: ": ", space: " " }, zh: { comma: "，", colon: "：", space: "" } });
+
+/** The tag for `lang` attributes. */
 export function langTag(): string {
-  return lang.value === "zh" ? "zh-Hans" : "en";
+  return tagOf(lang.value);
 }

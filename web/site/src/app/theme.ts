@@ -3,23 +3,15 @@
 // Dark or light: the system's wish until the reader chooses.
 
 import { effect, signal } from "@preact/signals";
-import { recall, remember } from "./memory.js";
+import { initialTheme, type Theme } from "./initial.js";
+import { remember } from "./memory.js";
 
-export type Theme = "light" | "dark";
-
-const dark = matchMedia("(prefers-color-scheme: dark)");
-
-function initial(): Theme {
-  const kept = recall("theme");
-  return kept === "light" || kept === "dark" ? kept : dark.matches ? "dark" : "light";
-}
-
-export const theme = signal<Theme>(initial());
+export const theme = signal<Theme>(initialTheme());
 effect(() => {
   document.documentElement.dataset["theme"] = theme.value;
 });
-dark.addEventListener("change", () => {
-  theme.value = initial();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  theme.value = initialTheme();
 });
 
 export function setTheme(to: Theme): void {

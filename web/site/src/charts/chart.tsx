@@ -8,7 +8,7 @@ import type { JSX } from "preact";
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { strings } from "../app/text.js";
 import { downloadCsv, downloadPng } from "./export.js";
-import { Layers, type Frame } from "./layers.js";
+import { DASHES, Layers, type Frame } from "./layers.js";
 import { Marks, outline, Tip } from "./marks.js";
 import { makeScale } from "./scale.js";
 import type { ChartProps, LegendItem, Mark, Table } from "./types.js";
@@ -19,7 +19,11 @@ const words = strings({
   zh: { source: "来源：", table: "显示表格", chart: "收起表格", csv: "下载 CSV", png: "下载 PNG", keys: "用方向键在数据点之间移动，按 Esc 离开。" },
 });
 
+const HEAD = 22;
 const MARGIN = { left: 56, right: 16, top: 12, bottom: 44 };
+
+/** Of the first view's chart in a window of 72rem or more: what was drawn beforehand need not be drawn again there. */
+const INITIAL_WIDTH = 739;
 
 /** The width of the element, followed as it changes. */
 function useWidth(initial: number): [number, { current: HTMLDivElement | null }] {
@@ -69,14 +73,38 @@ function Axes({ f, props }: { f: Frame; props: ChartProps }): JSX.Element {
   );
 }
 
+function Key({ of }: { of: LegendItem }): JSX.Element {
+  if ("shape" in of) {
+    return (
+      <svg width="18" height="18" viewBox="-9 -9 18 18" aria-hidden="true">
+        {of.ringed === true && <circle class="ring" r="8" />}
+        <path class="point" d={outline(of.shape, of.ringed === true ? 4 : 5)} stroke={of.colour} fill={of.filled ? of.colour : "var(--paper)"} />
+      </svg>
+    );
+  }
+  return (
+    <svg width="28" height="18" viewBox="0 -9 28 18" aria-hidden="true">
+      {"stroke" in of ? (
+        <g class="line">
+          <path stroke={of.colour} stroke-dasharray={DASHES[of.stroke]} d="M0 0H28" />
+        </g>
+      ) : of.tint === "band" ? (
+        <rect class="band" fill={of.colour} y="-6" width="28" height="12" />
+      ) : (
+        <g class="zone beyond">
+          <rect y="-6" width="28" height="12" />
+        </g>
+      )}
+    </svg>
+  );
+}
+
 function Legend({ items }: { items: readonly LegendItem[] }): JSX.Element {
   return (
     <ul class="legend">
       {items.map((one) => (
         <li key={one.label}>
-          <svg width="18" height="18" viewBox="-9 -9 18 18" aria-hidden="true">
-            <path class="point" d={outline(one.shape, 5)} stroke={one.colour} fill={one.filled ? one.colour : "var(--paper)"} />
-          </svg>
+          <Key of={one} />
           {one.label}
         </li>
       ))}
@@ -103,10 +131,11 @@ export function DataTable({ table, caption }: { table: Table; caption: string })
 export function Chart(props: ChartProps): JSX.Element {
   const t = words();
   const id = useId();
-  const [width, box] = useWidth(640);
+  const [width, box] = useWidth(INITIAL_WIDTH);
   const [open, setOpen] = useState(false);
   const tip = useSignal<Mark | null>(null);
   const height = props.height ?? 320;
+  const above = props.marks.some((one) => one.y > props.y.domain[1]);
   const f = useMemo<Frame>(() => {
     const [left, right, top, bottom] = [MARGIN.left, width - MARGIN.right, MARGIN.top, height - MARGIN.bottom];
     return {
@@ -114,10 +143,11 @@ export function Chart(props: ChartProps): JSX.Element {
       right,
       top,
       bottom,
+      head: above ? HEAD : 0,
       x: makeScale(props.x, [left, right], Math.max(3, width / 90)),
       y: makeScale(props.y, [bottom, top], Math.max(3, height / 50)),
     };
-  }, [width, height, JSON.stringify([props.x, props.y]), t]);
+  }, [width, height, JSON.stringify([props.x, props.y]), above, t]);
   const svg = useRef<SVGSVGElement>(null);
   const text = { title: props.title, subtitle: props.subtitle ?? "", source: `${t.source}${props.source}` };
   return (
@@ -142,11 +172,12 @@ export function Chart(props: ChartProps): JSX.Element {
           <Layers layers={props.layers.filter((one) => one.kind === "zone" || one.kind === "band")} f={f} />
           <Axes f={f} props={props} />
           <Layers layers={props.layers.filter((one) => one.kind === "line" || one.kind === "rule")} f={f} />
-          <Marks marks={props.marks} x={f.x} y={f.y} tip={tip} />
+          <Marks marks={props.marks} x={f.x} y={f.y} tip={tip} value={props.y.value ?? f.y.text} right={f.right} />
         </svg>
         <Tip tip={tip} x={f.x} y={f.y} width={width} />
       </div>
       {props.legend !== undefined && <Legend items={props.legend} />}
+      {props.note !== undefined && <p class="note quiet">{props.note}</p>}
       <p id={`${id}-keys`} class="visually-hidden">
         {t.keys}
       </p>

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import type { Scale } from "./scale.js";
-import type { Band, Layer, Line, Rule, Zone } from "./types.js";
+import type { Band, Layer, Line, Rule, Stroke, Zone } from "./types.js";
 
 export interface Frame {
   x: Scale;
@@ -11,10 +11,12 @@ export interface Frame {
   right: number;
   top: number;
   bottom: number;
+  /** Pixels at the upper edge that points beyond the axis take. */
+  head: number;
 }
 
 const path = (points: readonly (readonly [number, number])[]): string =>
-  points.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px.toFixed(2)} ${py.toFixed(2)}`).join("");
+  points.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px} ${py}`).join("");
 
 /** About, at 12 px: Chinese characters are as wide as they are high. */
 function textWidth(text: string): number {
@@ -39,7 +41,7 @@ function ZoneShape({ zone, f }: { zone: Zone; f: Frame }): JSX.Element | null {
       {zone.label !== undefined && !(zone.tone === "phase" && right - left < textWidth(zone.label)) && (
         <text
           x={beyond ? right - 6 : left + 6}
-          y={atBottom ? bottom - 7 : top + (tight ? 31 : 15)}
+          y={atBottom ? bottom - 7 : top + (top > f.top ? 0 : f.head) + (tight ? 31 : 15)}
           text-anchor={beyond ? "end" : "start"}
         >
           {zone.label}
@@ -49,16 +51,19 @@ function ZoneShape({ zone, f }: { zone: Zone; f: Frame }): JSX.Element | null {
   );
 }
 
+const inside = (f: Frame, v: number): number => Math.min(Math.max(f.y(v), f.top), f.bottom);
+
 /** Bands are often wider than what a chart is about, so they end at its edge. */
 function BandShape({ band, f }: { band: Band; f: Frame }): JSX.Element {
-  const inside = (v: number): number => Math.min(Math.max(f.y(v), f.top), f.bottom);
-  const up = band.points.map((p) => [f.x(p.x), inside(p.hi)] as const);
-  const down = [...band.points].reverse().map((p) => [f.x(p.x), inside(p.lo)] as const);
+  const up = band.points.map((p) => [f.x(p.x), inside(f, p.hi)] as const);
+  const down = [...band.points].reverse().map((p) => [f.x(p.x), inside(f, p.lo)] as const);
   return <path class="band" fill={band.colour} d={`${path([...up, ...down])}Z`} />;
 }
 
+export const DASHES: Record<Stroke, string | undefined> = { solid: undefined, dashed: "7 5", dotted: "1.5 4" };
+
 function LineShape({ line, f }: { line: Line; f: Frame }): JSX.Element {
-  const points = line.points.map((p) => [f.x(p.x), f.y(p.y)] as const);
+  const points = line.points.map((p) => [f.x(p.x), inside(f, p.y)] as const);
   const last = points.at(-1);
   const inner = last !== undefined && last[0] > f.right - 60;
   // Written back over the line, which is higher there if it falls: then the label goes below.
@@ -66,7 +71,7 @@ function LineShape({ line, f }: { line: Line; f: Frame }): JSX.Element {
   const below = inner && before !== undefined && before[1] < last[1] - 6;
   return (
     <g class={line.faded === true ? "line faded" : "line"}>
-      <path stroke={line.colour} stroke-dasharray={line.dashed === true ? "6 5" : undefined} d={path(points)} />
+      <path stroke={line.colour} stroke-dasharray={DASHES[line.stroke ?? "solid"]} d={path(points)} />
       {line.label !== undefined && last !== undefined && (
         <text
           class="direct"

@@ -5,6 +5,7 @@ import type { Axis } from "./types.js";
 
 export interface Scale {
   (value: number): number;
+  domain: readonly [number, number];
   ticks: readonly number[];
   text(value: number): string;
 }
@@ -33,7 +34,8 @@ export function makeScale(axis: Axis, range: readonly [number, number], n: numbe
       : scaleLinear().domain(domain).range([range[0], range[1]]);
   const ticks = axis.ticks ?? (axis.scale === "log" ? logTicks(domain, n) : base.ticks(n));
   const plain = (value: number): string => String(Number(value.toPrecision(12))).replace("-", "\u2212");
-  return Object.assign((value: number) => base(value), { ticks, text: axis.format ?? plain });
+  const tenth = (px: number): number => Math.round(px * 10) / 10; // of a pixel: no eye sees less, and the page is shorter
+  return Object.assign((value: number) => tenth(base(value)), { domain, ticks, text: axis.format ?? plain });
 }
 
 /** As spanWithZero, and both half-planes are high enough for their labels. */
@@ -43,8 +45,25 @@ export function spanOfSigns(values: readonly number[]): [number, number] {
   return [Math.min(lo, -least), Math.max(hi, least)];
 }
 
+const FAR_SPANS = 3;
+const FAR_LEAST = 50; // of a span; points of ΔE%
+const MANY = 8;
+
+/**
+ * As spanOfSigns of what a chart is about, `kept`, and of those of `others` that lie near it: at most three spans away, or
+ * as far as the middle half of many others reaches. One absurd value leaves the rest legible.
+ */
+export function spanOfBulk(kept: readonly number[], others: readonly number[]): [number, number] {
+  const sorted = [...others].sort((a, b) => a - b);
+  const middle = sorted.length < MANY ? [] : sorted.slice(Math.floor(sorted.length / 4), Math.ceil((3 * sorted.length) / 4));
+  const base = [0, ...kept, ...middle];
+  const [lo, hi] = [Math.min(...base), Math.max(...base)];
+  const room = FAR_SPANS * Math.max(hi - lo, FAR_LEAST);
+  return spanOfSigns([lo, hi, ...sorted.filter((v) => v >= lo - room && v <= hi + room)]);
+}
+
 /** A domain that holds all values and zero, with air at both ends. */
-export function spanWithZero(values: readonly number[], air = 0.08): [number, number] {
+function spanWithZero(values: readonly number[], air = 0.08): [number, number] {
   const lo = Math.min(0, ...values);
   const hi = Math.max(0, ...values);
   const room = (hi - lo || 1) * air;

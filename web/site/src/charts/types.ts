@@ -10,6 +10,8 @@ export interface Axis {
   /** Left out: round steps of the scale. */
   ticks?: readonly number[];
   format?: (value: number) => string;
+  /** A value with its unit, where it is written beside a point; as the ticks without. */
+  value?: (value: number) => string;
 }
 
 /** Behind everything: a part of the plane, tinted and labelled. Bounds that are left out are the axis's ends. */
@@ -30,11 +32,15 @@ export interface Band {
   colour: string;
 }
 
+/** Of lines: what carries them. */
+export type Stroke = "solid" | "dashed" | "dotted";
+
 export interface Line {
   kind: "line";
   points: readonly { x: number; y: number }[];
   colour: string;
-  dashed?: boolean;
+  /** solid. */
+  stroke?: Stroke;
   faded?: boolean;
   /** Written at the line's end instead of a legend. */
   label?: string;
@@ -56,6 +62,7 @@ export interface Mark {
   /** Unique in its chart. */
   id: string;
   x: number;
+  /** One outside the axis is drawn at its edge with an arrow and its value. */
   y: number;
   /** Interval on y. */
   lo?: number;
@@ -78,13 +85,12 @@ export interface Table {
   rows: readonly (readonly (string | number | null)[])[];
 }
 
-/** What a shape of the marks stands for, under the plot. */
-export interface LegendItem {
-  shape: Shape;
-  filled: boolean;
-  colour: string;
-  label: string;
-}
+/** What a shape of the marks, a line or a tint stands for, under the plot. */
+export type LegendItem = { colour: string; label: string } & (
+  | { shape: Shape; filled: boolean; ringed?: boolean }
+  | { stroke: Stroke }
+  | { tint: "band" | "beyond" }
+);
 
 export interface ChartProps {
   /** Stem of downloaded files. */
@@ -98,6 +104,8 @@ export interface ChartProps {
   marks: readonly Mark[];
   /** Only for what cannot be written beside the marks. */
   legend?: readonly LegendItem[];
+  /** A sentence about what is drawn, below the legend. */
+  note?: string;
   table: Table;
   /** Where the numbers come from, as text; stands under the chart and in every download. */
   source: string;

@@ -25,6 +25,15 @@ function grouped(options: readonly Option[]): Map<string, Option[]> {
   return groups;
 }
 
+/** A control is of no use on paper: there its value stands as text. */
+export function Printed({ children }: { children: ComponentChildren }): JSX.Element {
+  return (
+    <span class="printed" aria-hidden="true">
+      {children}
+    </span>
+  );
+}
+
 export interface SelectProps {
   label: ComponentChildren;
   value: string;
@@ -54,6 +63,7 @@ export function Select({ label, value, options, onChange }: SelectProps): JSX.El
           ),
         )}
       </select>
+      <Printed>{options.find((one) => one.value === value)?.label ?? value}</Printed>
     </span>
   );
 }
@@ -91,6 +101,7 @@ export function NumberField(props: NumberFieldProps): JSX.Element {
           aria-describedby={wrong ? `${id}-e` : undefined}
           onInput={(event) => props.onInput(event.currentTarget.value)}
         />
+        <Printed>{props.value === "" ? (props.placeholder ?? "–") : props.value}</Printed>
         {props.unit !== undefined && <span class="unit">{props.unit}</span>}
       </span>
       {wrong && (

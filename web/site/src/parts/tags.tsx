@@ -66,9 +66,11 @@ export function basisWord(basis: Basis): string {
   return words().basis[basis];
 }
 
-export function BasisTag({ basis }: { basis: Basis }): JSX.Element {
+/** `of`: the number it is about, where several stand near. */
+export function BasisTag({ basis, of }: { basis: Basis; of?: string }): JSX.Element {
   return (
     <span class={`tag basis-${basis}`}>
+      {of !== undefined && `${of}${words().colon}`}
       <span aria-hidden="true">{SHAPES[basis]} </span>
       <Term id={basis}>{basisWord(basis)}</Term>
     </span>

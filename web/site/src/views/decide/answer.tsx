@@ -98,7 +98,7 @@ export function Answer({ of, estimate }: { of: Choice; estimate: Estimate }): JS
         <b class="num range">{range(estimate.ci)}</b>
       </p>
       <p class="tags">
-        <BasisTag basis={estimate.basis} />
+        <BasisTag basis={estimate.basis} of="ΔE%" />
         <Evidence rows={rows} />
         <ConfidenceTag confidence={estimate.confidence} />
       </p>
@@ -118,7 +118,9 @@ export function Answer({ of, estimate }: { of: Choice; estimate: Estimate }): JS
       )}
       {energy !== undefined && energy.fp16_mj_per_token !== null && energy.mj_per_token !== null && (
         <p class="quiet num">
-          FP16 {energyPerMillion(energy.fp16_mj_per_token)} → {of.precision} {energyPerMillion(energy.mj_per_token)} <Term id="per-1m-tokens">{t.perMillion}</Term> · {basisWord(energy.basis)}
+          <Term id="per-1m-tokens">{t.perMillion}</Term>
+          {t.inBrackets(basisWord(energy.basis))}
+          {t.colon}FP16 {energyPerMillion(energy.fp16_mj_per_token)} → {of.precision} {energyPerMillion(energy.mj_per_token)}
         </p>
       )}
       <p>

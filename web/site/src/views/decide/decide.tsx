@@ -11,6 +11,7 @@ import { coreLine } from "../../app/core_words.js";
 import { pageHref } from "../../app/links.js";
 import { setParams } from "../../app/route.js";
 import { measuredRows, tableRows } from "../../app/rows.js";
+import { punctuation } from "../../app/text.js";
 import { Problem, Select, ViewLink } from "../../parts/controls.js";
 import { Answer } from "./answer.js";
 import { cardOptions, choice, members, modelOptions, models, precisionIn, precisionOptions, PUBLISHED, request, stackOf, stackOptions, type Choice } from "./choice.js";
@@ -56,7 +57,7 @@ function NoAnswer({ of, error }: { of: Choice; error: string }): JSX.Element {
       .filter((row) => row.engine === of.engine && known.has(row.model))
       .filter((row) => row.gpu === of.card || row.precision === of.precision || of.engine !== PUBLISHED)
       .sort((a, b) => Number(b.gpu === of.card) - Number(a.gpu === of.card))
-      .map((row) => [`${row.model}, ${row.gpu}, ${row.precision}`, row]),
+      .map((row) => [[row.model, row.gpu, row.precision].join(punctuation().comma), row]),
   );
   return (
     <section class="card answer" aria-label={t.answer}>
@@ -133,7 +134,7 @@ export function Decide(): JSX.Element {
       <div>
         <Counts />
         <p class="quiet">
-          {t.sources} {t.sourcesText} <a href={pageHref("method")}>{t.method}</a> · <a href={pageHref("data")}>{t.data}</a> · <a href={pageHref("method", "refute")}>{t.refute}</a>
+          {t.sources + punctuation().space + t.sourcesText} <a href={pageHref("method")}>{t.method}</a> · <a href={pageHref("data")}>{t.data}</a> · <a href={pageHref("method", "refute")}>{t.refute}</a>
         </p>
       </div>
     </>

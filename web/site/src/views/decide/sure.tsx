@@ -7,6 +7,7 @@ import { ask, type Estimate } from "../../app/core.js";
 import { coreLine } from "../../app/core_words.js";
 import { change, range } from "../../app/format.js";
 import { pageHref } from "../../app/links.js";
+import { punctuation } from "../../app/text.js";
 import { ViewLink } from "../../parts/controls.js";
 import { BasisTag } from "../../parts/tags.js";
 import { members, precisionIn, request, sourceOf, stackOf, stackOptions, type Choice } from "./choice.js";
@@ -18,7 +19,7 @@ function StackRow({ of, value, label }: { of: Choice; value: string; label: stri
   const precision = precisionIn(to.engine, of.precision);
   const outcome = ask("estimate", request({ ...of, ...to, stack: value, precision }));
   const go = { model: of.model, card: of.card, precision, stack: value };
-  const name = precision === of.precision ? label : `${label}, ${precision}`;
+  const name = precision === of.precision ? label : label + punctuation().comma + precision;
   return (
     <tr aria-current={value === of.stack ? "true" : undefined}>
       <th scope="row">

@@ -46,7 +46,7 @@ function Energy({ answer }: { answer: Estimate }): JSX.Element {
         <b>{energyPerToken(mj)}</b>
         <span class="quiet">{t.against(energyPerToken(fp16))}</span>
         <span>
-          <BasisTag basis={energy.basis} />
+          <BasisTag basis={energy.basis} of={t.energyShort} />
         </span>
       </div>
       <div class="tile">
@@ -66,13 +66,8 @@ export function Answer({ answer }: { answer: Estimate }): JSX.Element {
   return (
     <div class="card" aria-live="polite">
       <div>
-        <div class="big">{change(answer.delta_pct)}</div>
-        <div class="lead">
-          {answer.input.precision} {changeWords(answer.delta_pct)}
-          {t.open}
-          <Term id="delta-e">ΔE%</Term> {change(answer.delta_pct)}
-          {t.close}
-        </div>
+        <span class="big">{change(answer.delta_pct)}</span> <Term id="delta-e">ΔE%</Term>
+        <div class="lead">{t.says(answer.input.precision, changeWords(answer.delta_pct))}</div>
       </div>
       <div>
         <Term id={measured ? "confidence-interval" : "band"}>{measured ? t.session : t.band}</Term>
@@ -80,7 +75,7 @@ export function Answer({ answer }: { answer: Estimate }): JSX.Element {
         {range(answer.ci)}
       </div>
       <div class="tags">
-        <BasisTag basis={answer.basis} />
+        <BasisTag basis={answer.basis} of="ΔE%" />
         <ConfidenceTag confidence={answer.confidence} />
       </div>
       <div>
@@ -108,7 +103,7 @@ export function Tiles({ answer }: { answer: Estimate }): JSX.Element {
         <b>{quantity(answer.weight_gb, "GB", 3)}</b>
         <span class="quiet">{t.against(quantity(answer.weight_gb_fp16, "GB", 3))}</span>
         <span>
-          <BasisTag basis="computed" />
+          <BasisTag basis="computed" of={t.memoryShort} />
         </span>
       </div>
       <Gate answer={answer} />

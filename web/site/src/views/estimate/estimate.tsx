@@ -7,6 +7,7 @@ import { pageHref } from "../../app/links.js";
 import { ask } from "../../app/core.js";
 import { coreLine } from "../../app/core_words.js";
 import { permalink, setParams } from "../../app/route.js";
+import { punctuation } from "../../app/text.js";
 import { shellWord, wrongNumber } from "../../app/typed.js";
 import { CodeBlock, CopyButton, Problem, ViewLink } from "../../parts/controls.js";
 import { CurvePlot } from "../../parts/curve_plot.js";
@@ -57,14 +58,14 @@ export function Estimate(): JSX.Element {
       </div>
       <div class="grid">
         <div class="c4 stack-y">
-          {outcome.ok ? <Answer answer={outcome.value} /> : <Problem>{`${t.noAnswer}: ${coreLine(outcome.error)}`}</Problem>}
+          {outcome.ok ? <Answer answer={outcome.value} /> : <Problem>{t.noAnswer + punctuation().colon + coreLine(outcome.error)}</Problem>}
           <div class="row">
             <CopyButton text={() => permalink("estimate", caseMembers(now))}>{t.copyLink}</CopyButton>
             {outcome.ok && <CopyButton text={() => JSON.stringify(outcome.value, null, 2)}>{t.copyJson}</CopyButton>}
           </div>
         </div>
         <div class="c8">
-          <CurvePlot request={place} estimate={outcome.ok ? outcome.value : null} name="your-model" />
+          <CurvePlot request={place} estimate={outcome.ok ? outcome.value : null} subtitle={t.chartSubtitle(now.engine)} explained name="your-model" />
         </div>
       </div>
       {outcome.ok && (

@@ -8,6 +8,7 @@ import { coreLine } from "../../app/core_words.js";
 import { sizeB } from "../../app/format.js";
 import { pageHref } from "../../app/links.js";
 import { permalink, setParams } from "../../app/route.js";
+import { punctuation } from "../../app/text.js";
 import { CodeBlock, CopyButton, NumberField, Problem, Select } from "../../parts/controls.js";
 import { Term } from "../../parts/term.js";
 import { Notes } from "../estimate/answer.js";
@@ -59,7 +60,7 @@ export function Optimize(): JSX.Element {
         <p>{t.lead}</p>
         <Form wish={wish} />
       </div>
-      {!outcome.ok && <Problem>{`${t.noAnswer}: ${coreLine(outcome.error)}`}</Problem>}
+      {!outcome.ok && <Problem>{t.noAnswer + punctuation().colon + coreLine(outcome.error)}</Problem>}
       {answer !== null && (
         <>
           <div class="grid">

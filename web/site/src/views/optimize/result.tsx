@@ -7,6 +7,7 @@ import { change, energyPerMillion, energyPerToken, number, quantity, range } fro
 import { formatColour } from "../../app/palette.js";
 import { Chart, DataTable } from "../../charts/chart.js";
 import type { Mark } from "../../charts/types.js";
+import { punctuation } from "../../app/text.js";
 import { BasisTag, basisWord, ConfidenceTag, StackLine } from "../../parts/tags.js";
 import { Term } from "../../parts/term.js";
 import { words } from "./words.js";
@@ -141,7 +142,7 @@ export function Front({ answer }: { answer: Optimum }): JSX.Element {
     shape: chosen ? "star" : "circle",
     filled: chosen,
     ringed: chosen,
-    label: `${at.precision}, ${t.batch} ${at.batch}, ${t.context} ${contexts.join(", ")}\n${quantity(at.y, "J / 1000 token", 4)}\n${quantity(at.x, "ms / token", 3)}`,
+    label: `${[at.precision, `${t.batch} ${at.batch}`, `${t.context} ${contexts.join("/")}`].join(punctuation().comma)}\n${quantity(at.y, "J / 1000 token", 4)}\n${quantity(at.x, "ms / token", 3)}`,
   }));
   const xs = points.map((one) => one.x);
   return (

@@ -4,6 +4,7 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { Agreement } from "../../app/core.js";
 import { change, number, range } from "../../app/format.js";
 import { formatColour } from "../../app/palette.js";
 import { setParams } from "../../app/route.js";
@@ -12,12 +13,12 @@ import { Select, ViewLink } from "../../parts/controls.js";
 import { Dots } from "../../parts/dots.js";
 import { trialsText } from "../../parts/tags.js";
 import { Term } from "../../parts/term.js";
-import { allCases, filters, SHOWS, shownCases, type Case } from "./gallery_cases.js";
+import { allCases, differAbove, filters, MOST_APART_FIRST, SHOWS, shownCases, type Case } from "./gallery_cases.js";
 import { Spread } from "./spread.js";
 import { words } from "./words.js";
 
-/** Shown before the reader asks for all. */
-const FIRST = 8;
+/** So few are not folded. */
+const FEW = 4;
 const REPOSITORY = "https://github.com/hongping-zh/ecocompute-mlcube/blob/main/";
 
 /** Its stack, and the session as a link to where its numbers come from. */
@@ -138,38 +139,79 @@ function Controls(): JSX.Element {
   );
 }
 
+/** What a folded group holds: how far apart, and which cards and models. */
+function GroupHead({ agreement, cases }: { agreement: Agreement; cases: readonly Case[] }): JSX.Element {
+  const t = words();
+  const apart = cases.map(({ of }) => of.spread_pct);
+  const ends = t.groupEnds(number(Math.min(...apart), 3), number(Math.max(...apart), 3));
+  return (
+    <>
+      <span class={`tag flag flag-${agreement}`}>{t.flags[agreement]}</span> {t.count(cases.length)}
+      <span class="quiet">
+        {" · "}
+        {t.notes[agreement](differAbove())}
+        {agreement !== "single" && ` · ${ends}`}
+      </span>
+    </>
+  );
+}
+
+/** All cases stand in the document, folded or not, so that a search of the browser finds them and a print shows them. */
+function Group({ agreement, cases, open, set }: { agreement: Agreement; cases: readonly Case[]; open: boolean; set: (open: boolean) => void }): JSX.Element {
+  return (
+    <details class="case-group" open={open} onToggle={(event) => event.currentTarget.open !== open && set(event.currentTarget.open)}>
+      <summary>
+        <GroupHead agreement={agreement} cases={cases} />
+      </summary>
+      <ul class="cases">
+        {cases.map((one) => (
+          <CaseCard key={one.key} one={one} />
+        ))}
+      </ul>
+    </details>
+  );
+}
+
 export function Cases(): JSX.Element {
   const t = words();
-  const [whole, setWhole] = useState(false);
-  const shown = shownCases(filters());
-  const listed = whole ? shown : shown.slice(0, FIRST);
+  const now = filters();
+  const shown = shownCases(now);
+  const groups = MOST_APART_FIRST.flatMap((agreement) => {
+    const cases = shown.filter(({ of }) => of.agreement === agreement);
+    return cases.length === 0 ? [] : [{ agreement, cases }];
+  });
+  const [chosen, setChosen] = useState<Partial<Record<Agreement, boolean>>>({});
+  const few = groups.length === 1 || shown.length <= FEW;
+  const isOpen = (agreement: Agreement): boolean => chosen[agreement] ?? few;
+  const all = groups.every(({ agreement }) => isOpen(agreement));
+  const setAll = (open: boolean): void => setChosen(Object.fromEntries(MOST_APART_FIRST.map((one) => [one, open])));
   return (
     <section class="stack-y" aria-labelledby="cases">
       <h2 id="cases">{t.gallery}</h2>
       <p>
         {t.galleryLead} <Term id="session">{t.whatSession}</Term>
       </p>
-      <Controls />
-      <p role="status" class="quiet">
-        {t.count(shown.length)}
-      </p>
+      <div class="filters">
+        <Controls />
+        <p class="row">
+          <span role="status" class="quiet">
+            {t.count(shown.length)}
+          </span>
+          {groups.length > 0 && (
+            <button type="button" class="plain" onClick={() => setAll(!all)}>
+              {all ? t.fold : t.unfold}
+            </button>
+          )}
+        </p>
+      </div>
       {shown.length === 0 ? (
         <p>{t.none}</p>
       ) : (
         <>
           <Spread cases={shown} />
-          <ul class="cases">
-            {listed.map((one) => (
-              <CaseCard key={one.key} one={one} />
-            ))}
-          </ul>
-          {shown.length > FIRST && (
-            <p>
-              <button type="button" aria-expanded={whole} onClick={() => setWhole(!whole)}>
-                {whole ? t.fewer(FIRST) : t.more(shown.length)}
-              </button>
-            </p>
-          )}
+          {groups.map(({ agreement, cases }) => (
+            <Group key={agreement} agreement={agreement} cases={cases} open={isOpen(agreement)} set={(open) => setChosen((old) => ({ ...old, [agreement]: open }))} />
+          ))}
         </>
       )}
     </section>

@@ -14,7 +14,8 @@ export interface Case {
   rows: Row[];
 }
 
-const MOST_APART_FIRST: readonly Agreement[] = ["sign", "differ", "beyond", "agree", "single"];
+/** As a reader meets them: disagreement first. */
+export const MOST_APART_FIRST: readonly Agreement[] = ["sign", "differ", "beyond", "agree", "single"];
 
 let known: readonly Case[] | null = null;
 
@@ -48,6 +49,9 @@ export function allCases(): readonly Case[] {
   }
   return known;
 }
+
+/** Points beyond which the core calls sessions apart. */
+export const differAbove = (): number => allCases()[0]?.of.differ_above_pct ?? 0;
 
 export const SHOWS = ["several", "disagree", "sign", "differ", "beyond", "agree", "single", "all"] as const;
 export type Show = (typeof SHOWS)[number];

@@ -7,7 +7,7 @@ import type { Agreement } from "../../app/core.js";
 import { pageHref } from "../../app/links.js";
 import { setParams } from "../../app/route.js";
 import { Cases } from "./cases.js";
-import { allCases, filters, isShown, type Show } from "./gallery_cases.js";
+import { allCases, differAbove, filters, isShown, type Show } from "./gallery_cases.js";
 import { Reports } from "./reports.js";
 import { Submit } from "./submit.js";
 import { words } from "./words.js";
@@ -34,20 +34,26 @@ export function Replications(): JSX.Element {
         <h1>{t.title}</h1>
         <p>{t.lead}</p>
         <p class="empty">
-          <b>{t.empty}</b> {t.emptyMore} <a href="#send">{t.send}</a>
+          <b>{t.empty}</b>
+          {t.space + t.emptyMore} <a href="#send">{t.send}</a>
         </p>
       </div>
-      <div class="tiles">
+      <div class="tiles counts">
         <Tile show="several" note={t.severalNote} />
         {COUNTED.map((one) => (
-          <Tile key={one} show={one} note={t.notes[one]} />
+          <Tile key={one} show={one} note={t.notes[one](differAbove())} />
         ))}
       </div>
+      <nav class="onward" aria-label={t.where}>
+        <a href="#cases">{t.gallery}</a>
+        <a href="#send">{t.send}</a>
+        <a href="#own">{t.own}</a>
+      </nav>
       <Cases />
       <Submit />
       <Reports />
       <p class="quiet">
-        {t.sourceLine} {t.sourceRule} <a href={pageHref("method")}>{t.method}</a> · <a href={pageHref("data")}>{t.data}</a>
+        {t.sourceLine + t.space + t.sourceRule(differAbove())} <a href={pageHref("method")}>{t.method}</a> · <a href={pageHref("data")}>{t.data}</a>
       </p>
     </>
   );

@@ -8,11 +8,10 @@ import { number, range, sizeB } from "../../app/format.js";
 import { formatColour } from "../../app/palette.js";
 import { Chart } from "../../charts/chart.js";
 import type { LegendItem, Mark, Shape } from "../../charts/types.js";
-import type { Case } from "./gallery_cases.js";
+import { differAbove, type Case } from "./gallery_cases.js";
 import { words } from "./words.js";
 
 const SHAPES: Record<Agreement, Shape> = { sign: "star", differ: "diamond", beyond: "triangle", agree: "circle", single: "square" };
-const JUDGED_PTS = 10; // as the core has it: ECOI_SESSIONS_AGREE_PCT
 const LEAST_PTS = 0.1; // of the log axis
 
 export function Spread({ cases }: { cases: readonly Case[] }): JSX.Element | null {
@@ -37,6 +36,7 @@ export function Spread({ cases }: { cases: readonly Case[] }): JSX.Element | nul
       ].join("\n"),
     }),
   );
+  const judged = differAbove();
   const sizes = drawn.map(({ of }) => of.params_b);
   const points = marks.map((one) => one.y);
   const ink = "var(--ink)";
@@ -51,10 +51,10 @@ export function Spread({ cases }: { cases: readonly Case[] }): JSX.Element | nul
     <Chart
       name="replications-spread"
       title={t.chartTitle}
-      subtitle={t.chartSubtitle}
+      subtitle={t.chartSubtitle(judged)}
       x={{ label: t.sizeAxis, scale: "log", domain: [Math.min(...sizes) / 1.4, Math.max(...sizes) * 1.4] }}
-      y={{ label: t.spreadAxis, scale: "log", domain: [Math.min(...points, 1) / 1.5, Math.max(...points, JUDGED_PTS) * 1.5] }}
-      layers={[{ kind: "rule", y: JUDGED_PTS }]}
+      y={{ label: t.spreadAxis, scale: "log", domain: [Math.min(...points, 1) / 1.5, Math.max(...points, judged) * 1.5] }}
+      layers={[{ kind: "rule", y: judged, label: t.judged(judged) }]}
       marks={marks}
       legend={legend}
       height={280}

@@ -71,7 +71,7 @@ export function factsOf(item: ReportItem, point: Point): [name: string, value: s
   };
   return [
     [f.card, `${point.gpu ?? "–"} (${point.arch ?? text("system_under_test.gpu_arch")})`],
-    [f.model, `${point.model}, ${sizeB(point.params_b)}`],
+    [f.model, point.model + t.comma + sizeB(point.params_b)],
     [f.precision, point.precisionAssumed ? `${point.precision} ${t.assumed}` : point.precision],
     [f.change, change(point.delta_pct, 2)],
     [f.interval, point.ci95_pct === null ? t.once : t.interval(range(point.ci95_pct, 2), point.n)],
@@ -83,7 +83,7 @@ export function factsOf(item: ReportItem, point: Point): [name: string, value: s
 }
 
 export function summaryLine(point: Point): string {
-  return `${words().heading}: ${point.gpu ?? "?"} · ${point.model} · ${point.precision} · ${point.engine} · ${change(point.delta_pct)}`;
+  return `${words().heading}${words().colon}${point.gpu ?? "?"} · ${point.model} · ${point.precision} · ${point.engine} · ${change(point.delta_pct)}`;
 }
 
 /** Plain characters: what a form of another site takes as it is. */

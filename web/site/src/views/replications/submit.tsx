@@ -4,7 +4,7 @@
 
 import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
-import { CopyButton, NumberField, Problem, Select } from "../../parts/controls.js";
+import { CopyButton, NumberField, Printed, Problem, Select } from "../../parts/controls.js";
 import { CurvePlot } from "../../parts/curve_plot.js";
 import { BasisTag, basisWord } from "../../parts/tags.js";
 import { Drop } from "../run/drop.js";
@@ -41,6 +41,7 @@ function TextField({ label, value, required, error, onInput }: FieldProps): JSX.
         aria-describedby={wrong ? `${id}-e` : undefined}
         onInput={(event) => onInput(event.currentTarget.value)}
       />
+      <Printed>{value === "" ? "–" : value}</Printed>
       {wrong && (
         <span id={`${id}-e`} class="error">
           {error}

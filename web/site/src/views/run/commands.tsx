@@ -45,7 +45,7 @@ const ways = strings<Way[]>({
     {
       title: "Your own engine: any command against another",
       code: "ecocompute run -r 5 --vs 'python3 generate.py --nf4' \\\n    -- python3 generate.py --fp16",
-      needs: "Two commands that do the same work, and a meter (`ecocompute meters` lists them).",
+      needs: "Two commands that do the same work, and a meter (ecocompute meters lists them).",
       gives: "Energy of each on every meter and the paired difference with its interval, in run.json with --output-dir. Tokens only where the command reports them.",
     },
     {
@@ -59,14 +59,14 @@ const ways = strings<Way[]>({
     {
       title: "从一台新机器开始",
       code: "./quickstart.sh",
-      needs: "Debian 或 Ubuntu；安装五个软件包需要 root 或 sudo；装好驱动的 NVIDIA 显卡（没有则在可读取电表的 CPU 上测）。",
+      needs: "Debian 或 Ubuntu；安装五个软件包需要 root 或 sudo；装好驱动的 NVIDIA 显卡（没有则在可读取功率计的 CPU 上测）。",
       gives: "编译程序，并按默认设置运行下面的测量。加上 --dry-run 只打印每条命令，不做改动。",
     },
     {
       title: "正式测量",
       code: "ecocompute measure --model Qwen2-7B --precision NF4,INT8",
       needs: "编译好的程序，显卡独占几分钟；不需要 Python，也不下载权重。",
-      gives: "五个打乱顺序的区组，FP16 对每种格式：每种格式一份 energy.json，含 95 % 区间、原因与原始功率记录。权重为合成：能耗与速度对该模型形状成立。",
+      gives: "五个打乱顺序的区组，FP16 对每种格式：每种格式一份 energy.json，含 95 % 区间、原因与原始功率轨迹。权重为合成：能耗与速度对该模型形状成立。",
     },
     {
       title: "先看一眼",
@@ -78,19 +78,19 @@ const ways = strings<Way[]>({
       title: "已发布的任务",
       code: "ecocompute energy_estimate --model_name Qwen/Qwen2-7B \\\n    --precision NF4 --share",
       needs: "无。没有显卡时由已发布的数据集作答，报告会写明。",
-      gives: "按已发布的规程（n = 1）得到一份 energy.json、功率记录，以及在这里显示它的链接。加上 --require_measured 则拒绝由数据集作答。",
+      gives: "按已发布的规程（n = 1）得到一份 energy.json、功率轨迹，以及在这里显示它的链接。加上 --require_measured 则拒绝由数据集作答。",
     },
     {
       title: "你自己的引擎：任意两条命令相比",
       code: "ecocompute run -r 5 --vs 'python3 generate.py --nf4' \\\n    -- python3 generate.py --fp16",
-      needs: "两条做同样工作的命令，以及一个电表（用 `ecocompute meters` 列出）。",
-      gives: "每条命令在每个电表上的能耗，以及成对差值与区间；加 --output-dir 则写入 run.json。只有命令自己报告时才有 token 数。",
+      needs: "两条做同样工作的命令，以及一个功率计（用 ecocompute meters 列出）。",
+      gives: "每条命令在每个功率计上的能耗，以及成对差值与区间；加 --output-dir 则写入 run.json。只有命令自己报告时才有 token 数。",
     },
     {
       title: "测量之前与之后",
       code: "ecocompute doctor\necocompute validate --recompute ecocompute-out/latest/energy.json\necocompute explain ecocompute-out/latest/energy.json",
       needs: "无；后两条需要一份报告。",
-      gives: "这台机器上有什么会破坏测量；每个数字能否由功率记录推出；各臂受什么限制。拖入文件后，本页也会做后两件事。",
+      gives: "这台机器上有什么会破坏测量；每个数字能否由功率轨迹推出；各臂受什么限制。拖入文件后，本页也会做后两件事。",
     },
   ],
 });

@@ -40,7 +40,7 @@ function Table({ reports, comparisons }: { reports: readonly ReportItem[]; compa
     return point === null ? "–" : change(point.delta_pct);
   };
   return (
-    <TableFrame label={t.compare} columns={t.compareColumns}>
+    <TableFrame label={t.compareTable} columns={t.compareColumns}>
       <tr>
         <td class="file-name">{reports[0]?.name}</td>
         <td class="num">{delta(reports[0])}</td>

@@ -2,12 +2,9 @@
 //
 // The curves behind the reader's points: one a class and precision, each as the core answers it.
 
-import { ask, type CurveAnchor, type EstimateCurve, type EstimatePoint } from "../../app/core.js";
-import type { Layer } from "../../charts/types.js";
-import { formatColour } from "../../app/palette.js";
+import { ask, type CurveAnchor } from "../../app/core.js";
+import { curveAlong, type CurvePoint } from "../../parts/curve.js";
 import type { Point } from "./read.js";
-
-export type CurvePoint = Extract<EstimatePoint, { delta_pct: number }>;
 
 export interface Group {
   key: string;
@@ -15,7 +12,7 @@ export interface Group {
   arch: string | null;
   precision: string;
   points: number;
-  curve: { ok: true; points: CurvePoint[]; range: [number, number] | null; anchors: readonly CurveAnchor[] } | { ok: false; error: string };
+  curve: { ok: true; points: readonly CurvePoint[]; range: readonly [number, number] | null; anchors: readonly CurveAnchor[] } | { ok: false; error: string };
 }
 
 export const CURVE_ENGINE = "transformers";
@@ -34,25 +31,14 @@ export function sizeDomain(points: readonly Point[]): [number, number] {
   return [lo, hi];
 }
 
-/** Steps of equal ratio; none is a size that was measured, where the core answers with the measurement. */
-function sizes([lo, hi]: readonly [number, number]): number[] {
-  return Array.from({ length: SAMPLES }, (_, i) => Number((lo * (hi / lo) ** (i / (SAMPLES - 1)) * 1.00013).toPrecision(6)));
-}
-
 function curveOf(arch: string | null, precision: string, domain: readonly [number, number], size: number): Group["curve"] {
   if (arch === null) {
     return { ok: false, error: "" };
   }
-  const answer = ask("estimate_curve", { arch, precision, sizes: sizes(domain) });
-  if (!answer.ok) {
-    return answer;
+  const { points, range, error } = curveAlong({ arch, precision }, domain, SAMPLES);
+  if (error !== null || points.length === 0) {
+    return { ok: false, error: error ?? "" };
   }
-  const points = (answer.value as EstimateCurve).points.filter((one): one is CurvePoint => "delta_pct" in one);
-  if (points.length === 0) {
-    const first = answer.value.points[0];
-    return { ok: false, error: first !== undefined && "error" in first ? first.error : "" };
-  }
-  const range = answer.value.measured_range_b;
   const one = range === null ? null : ask("estimate", { arch, precision, params_b: size }); // else anchors are another class's
   return { ok: true, points, range, anchors: one?.ok === true ? one.value.anchors : [] };
 }
@@ -71,36 +57,4 @@ export function groupsOf(points: readonly Point[], domain: readonly [number, num
     }
   }
   return [...groups.values()];
-}
-
-/** A line is dashed beyond the measured sizes and where no curve but the energy model answers. */
-export function curveLayers(group: Group, strong: boolean, label: string): Layer[] {
-  if (!group.curve.ok) {
-    return [];
-  }
-  const { points, range } = group.curve;
-  const colour = formatColour(group.precision);
-  const guessed = (p: CurvePoint): boolean => range === null || p.params_b < range[0] || p.params_b > range[1];
-  const runs: CurvePoint[][] = [];
-  for (const point of points) {
-    const last = runs.at(-1)?.at(-1);
-    if (last !== undefined && guessed(last) === guessed(point) && last.source === point.source) {
-      runs.at(-1)?.push(point);
-    } else {
-      runs.push([point]);
-    }
-  }
-  const longest = runs.reduce((a, b) => (b.length > a.length ? b : a));
-  return runs.flatMap((run): Layer[] => {
-    const line: Layer = {
-      kind: "line",
-      colour,
-      points: run.map((p) => ({ x: p.params_b, y: p.delta_pct })),
-      dashed: run.every(guessed),
-      faded: !strong,
-      ...(run === longest ? { label } : {}),
-    };
-    const band: Layer = { kind: "band", colour, points: run.map((p) => ({ x: p.params_b, lo: p.ci[0], hi: p.ci[1] })) };
-    return strong ? [band, line] : [line];
-  });
 }

@@ -66,7 +66,8 @@ function AtSize({ point }: { point: Point }): JSX.Element | null {
       </p>
       {engine !== CURVE_ENGINE && (
         <p>
-          <b>{t.otherEngine(engine) + t.stop}</b> {t.sameEngine(engine) + t.colon}
+          <b>{t.otherEngine(engine) + t.stop}</b>
+          {t.space + t.sameEngine(engine) + t.colon}
           <Answer point={point} arch={arch} engine={engine} />
         </p>
       )}
@@ -102,7 +103,7 @@ function Headline({ item, point }: { item: Item; point: Point }): JSX.Element {
         </p>
       )}
       <div class="tags">
-        <BasisTag basis={point.basis} />
+        <BasisTag basis={point.basis} of="ΔE" />
         {point.n !== null && <ReplicationTag n={point.n} />}
         {point.synthetic && (
           <span class="tag">

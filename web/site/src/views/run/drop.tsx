@@ -14,6 +14,7 @@ import { words } from "./words.js";
 
 const MIB = 1024 * 1024;
 const SHOWN_MAX = 50;
+const NAMED_MAX = 20;
 
 function fileWords(problem: FileProblem): string {
   const t = words();
@@ -42,9 +43,11 @@ function problemText(one: Problem): string {
     case "report":
       return lineWords(one.line);
     case "link":
-      return `${t.skipped}: ${lineWords(one.line)}`;
+      return t.skipped + t.colon + lineWords(one.line);
     case "too_many":
       return t.tooManyFiles(one.most);
+    case "skipped":
+      return t.skippedFiles(one.files.length, t.files(one.files.slice(0, NAMED_MAX)), one.files.length > NAMED_MAX);
   }
 }
 
@@ -58,7 +61,7 @@ function Problems(): JSX.Element | null {
           <p class="visually-hidden">{t.problems}</p>
           <ul>
             {all.slice(0, SHOWN_MAX).map((one) => (
-              <li key={one.id} class="problem">
+              <li key={one.id} class={one.kind === "skipped" ? "quiet file-name" : "problem"}>
                 {(one.kind === "link" || one.name !== "") && <b class="file-name">{one.kind === "link" ? t.link(one.place) : one.name}</b>} {problemText(one)}
               </li>
             ))}
@@ -104,12 +107,13 @@ function useWindowDrop(over: (is: boolean) => void): void {
 }
 
 function showExample(): void {
-  void addFiles(example.files.map(({ name, text }) => ({ name, file: new File([text], name) })));
+  void addFiles({ given: example.files.map(({ name, text }) => ({ name, file: new File([text], name) })), skipped: [], failed: [] });
 }
 
 export function Drop(): JSX.Element {
   const t = words();
   const input = useRef<HTMLInputElement>(null);
+  const folder = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
   useWindowDrop(setOver);
   const filled = items.value.length + traces.value.length + problems.value.length > 0;
@@ -131,7 +135,21 @@ export function Drop(): JSX.Element {
           event.currentTarget.value = "";
         }}
       />
+      <input
+        ref={folder}
+        type="file"
+        {...{ webkitdirectory: true } /* Preact's types do not have it */}
+        hidden
+        aria-label={t.folder}
+        onChange={(event) => {
+          void addFiles(picked(event.currentTarget.files));
+          event.currentTarget.value = "";
+        }}
+      />
       <div class="row drop-tools">
+        <button type="button" onClick={() => folder.current?.click()}>
+          {t.folder}
+        </button>
         <button type="button" onClick={showExample}>
           {t.example}
         </button>

@@ -7,6 +7,7 @@ import example from "ecocompute-example";
 import fields from "ecocompute-schema";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { lang } from "../../app/text.js";
 import { member, type Json } from "./read.js";
 import { selected } from "./store.js";
 import { words } from "./words.js";
@@ -48,7 +49,8 @@ function Example(): JSX.Element {
   return (
     <figure class="example">
       <figcaption class="quiet">
-        {t.exampleCaption}: <code>{example.path}</code>
+        {t.exampleCaption + t.colon}
+        <code>{example.path}</code>
       </figcaption>
       <pre tabIndex={0} role="region" aria-label={t.exampleCaption}>
         <code>
@@ -79,20 +81,20 @@ function Fields(): JSX.Element {
   const item = selected.value;
   const json = item?.kind === "report" ? item.report.json : sample;
   const low = wanted.trim().toLowerCase();
-  const rows = fields.filter(([path, , unit, , meaning]) => low === "" || `${path} ${unit} ${meaning}`.toLowerCase().includes(low));
+  const rows = fields.filter(([path, , unit, , en, zh]) => low === "" || `${path} ${unit} ${en} ${zh}`.toLowerCase().includes(low));
   return (
     <div class="stack-y">
       <div class="row">
-        <label class="field">
+        <label class="field filter-fields">
           {t.filter}
           <input type="text" value={wanted} spellcheck={false} onInput={(event) => setWanted(event.currentTarget.value)} />
         </label>
         <span class="quiet" role="status">
-          {t.fieldCount(rows.length, fields.length)} {t.valueOf(item?.kind === "report" ? item.name : t.theExample)}
+          {t.fieldCount(rows.length, fields.length) + t.stop + t.space + t.valueOf(item?.kind === "report" ? item.name : t.theExample)}
         </span>
       </div>
       <TableFrame label={t.fields} columns={t.fieldColumns} class="schema">
-        {rows.map(([path, type, unit, required, meaning]) => (
+        {rows.map(([path, type, unit, required, en, zh]) => (
           <tr key={path}>
             <th scope="row">
               <code>{path}</code>
@@ -100,7 +102,7 @@ function Fields(): JSX.Element {
             <td>{type}</td>
             <td>{unit}</td>
             <td>{required === 1 ? t.required : ""}</td>
-            <td lang="en">{meaning}</td>
+            <td>{lang.value === "zh" ? zh : en}</td>
             <td>{valueText(member(json, path))}</td>
           </tr>
         ))}

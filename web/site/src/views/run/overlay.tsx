@@ -9,10 +9,11 @@ import { change, range, sizeB } from "../../app/format.js";
 import { formatColour } from "../../app/palette.js";
 import { lang } from "../../app/text.js";
 import { Chart } from "../../charts/chart.js";
-import { spanOfSigns } from "../../charts/scale.js";
+import { spanOfBulk } from "../../charts/scale.js";
 import type { Layer, LegendItem, Mark, Shape, Table } from "../../charts/types.js";
+import { curveKeys, curveLayers } from "../../parts/curve.js";
 import { basisWord } from "../../parts/tags.js";
-import { CURVE_ENGINE, curveLayers, groupKey, groupsOf, sizeDomain, type Group } from "./curves.js";
+import { CURVE_ENGINE, groupKey, groupsOf, sizeDomain, type Group } from "./curves.js";
 import type { Point } from "./read.js";
 import { items, pointOf, select, selected, type Item } from "./store.js";
 import { words } from "./words.js";
@@ -46,8 +47,8 @@ export function spreadWords(point: Point): string {
 function describe({ item, point }: Shown): string {
   const t = words();
   return [
-    `${point.model}, ${sizeB(point.params_b)}`,
-    `${point.gpu ?? "?"} · ${point.precision}: ΔE ${change(point.delta_pct)}`,
+    point.model + t.comma + sizeB(point.params_b),
+    `${point.gpu ?? "?"} · ${point.precision}${t.colon}ΔE ${change(point.delta_pct)}`,
     spreadWords(point),
     basisWord(point.basis) + (item.kind === "link" ? t.inBrackets(t.claim) : ""),
     point.engine === CURVE_ENGINE ? `${point.engine} · ${point.stack ?? ""}` : t.otherEngine(point.engine),
@@ -81,7 +82,7 @@ function anchorsOf(group: Group | undefined): Mark[] {
         y: one.dE,
         colour: formatColour(group.precision),
         filled: (one.n ?? 1) >= 2,
-        label: `${one.model}, ${sizeB(one.N)}\n${one.gpu}: ΔE ${change(one.dE)}\nn = ${one.n ?? 1}${(one.n ?? 1) === 1 ? words().comma + words().spreadUnknown : ""}`,
+        label: `${one.model}${words().comma}${sizeB(one.N)}\n${one.gpu}${words().colon}ΔE ${change(one.dE)}\nn = ${one.n ?? 1}${(one.n ?? 1) === 1 ? words().comma + words().spreadUnknown : ""}`,
       }));
 }
 
@@ -96,6 +97,9 @@ function legendOf(shown: readonly Shown[], anchors: boolean): LegendItem[] {
     ...(anchors ? [{ shape: "circle", filled: true, colour, label: t.legend.anchor } as const] : []),
   ];
 }
+
+/** Of the lines: formats differ by colour and by their names at the lines. */
+const keysOf = (groups: readonly Group[]): LegendItem[] => curveKeys(groups.flatMap((one) => (one.curve.ok ? one.curve.points : [])), "var(--c-other)");
 
 function tableOf(shown: readonly Shown[], groups: readonly Group[], strong: Group | undefined): Table {
   const t = words();
@@ -159,14 +163,16 @@ export function Overlay(): JSX.Element {
     const label = (group: Group): string => t.curveOf(group.arch ?? "", group.precision);
     const visible = [...groups.filter((one) => one !== strong).slice(0, CURVES_MAX - 1), ...(strong === undefined ? [] : [strong])];
     const marks = [...anchorsOf(strong), ...shown.map((one) => markOf(one, chosen?.id))];
-    const lines = visible.flatMap((group) => curveLayers(group, group === strong, label(group)));
-    const values = [...lines.flatMap((one) => (one.kind === "line" ? one.points.map((p) => p.y) : [])), ...marks.flatMap((m) => [m.y, m.lo ?? m.y, m.hi ?? m.y])];
-    const span = spanOfSigns(values);
+    const lines = visible.flatMap((group) =>
+      group.curve.ok ? curveLayers(group.curve.points, { colour: formatColour(group.precision), band: group === strong, faded: group !== strong, label: label(group) }) : [],
+    );
+    const kept = lines.flatMap((one) => (one.kind === "line" ? one.points.map((p) => p.y) : []));
+    const span = spanOfBulk(kept, marks.flatMap((m) => [m.y, m.lo ?? m.y, m.hi ?? m.y]));
     return {
       layers: [...zones(strong, strong === undefined ? "" : label(strong)), ...lines],
       marks,
       span,
-      legend: legendOf(shown, marks.some((one) => one.id.startsWith("anchor-"))),
+      legend: [...keysOf(visible), ...legendOf(shown, marks.some((one) => one.id.startsWith("anchor-")))],
       table: tableOf(shown, visible, strong),
       ring: shown.some((one) => one.point.engine !== CURVE_ENGINE),
     };
@@ -178,7 +184,7 @@ export function Overlay(): JSX.Element {
         title={drawn.shown.length === 0 ? t.chartTitleEmpty : t.chartTitle}
         subtitle={t.chartSubtitle + (picture.ring ? t.space + t.legend.dashed + t.stop : "")}
         x={{ label: t.x, scale: "log", domain: drawn.domain }}
-        y={{ label: t.y, scale: "linear", domain: picture.span }}
+        y={{ label: t.y, scale: "linear", domain: picture.span, value: change }}
         layers={picture.layers}
         marks={picture.marks}
         legend={picture.legend}

@@ -5,7 +5,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { formatColour } from "../../app/palette.js";
-import { lang } from "../../app/text.js";
+import { lang, punctuation } from "../../app/text.js";
 import { Chart } from "../../charts/chart.js";
 import type { Layer } from "../../charts/types.js";
 import { drawn, extremes, isWindow, type Trace } from "./trace.js";
@@ -90,7 +90,7 @@ export function Power({ name, traces }: { name: string; traces: readonly NamedTr
       layers={made.layers}
       marks={[]}
       table={{ columns: t.phaseColumns, rows: made.rows }}
-      source={t.powerSource(traces.map((one) => one.item.name).join(", "))}
+      source={t.powerSource(traces.map((one) => one.item.name).join(punctuation().comma))}
       height={260}
     />
   );

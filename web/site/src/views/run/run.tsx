@@ -43,7 +43,7 @@ export function Run(): JSX.Element {
       <Commands />
       <Output />
       <p class="quiet">
-        {t.numbers}: {t.numbersText} <a href={pageHref("method", "sources")}>{t.method}</a>
+        {t.numbers + t.colon + t.numbersText} <a href={pageHref("method", "sources")}>{t.method}</a>
       </p>
     </>
   );

@@ -4,7 +4,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { ask } from "../../app/core.js";
-import { FILES_MAX, readText, type FileProblem, type Given } from "./files.js";
+import { FILES_MAX, readText, type Delivery, type FileProblem, type Given } from "./files.js";
 import { pointOfLink, readReport, type Point, type Report } from "./read.js";
 import { isTrace, parseTrace, type Trace, type TraceError } from "./trace.js";
 
@@ -41,7 +41,8 @@ export type Problem =
   | { id: string; name: string; kind: "report"; line: string }
   | { id: string; name: string; kind: "trace"; error: TraceError }
   | { id: string; name: string; kind: "link"; place: number; line: string }
-  | { id: string; name: string; kind: "too_many"; most: number };
+  | { id: string; name: string; kind: "too_many"; most: number }
+  | { id: string; name: string; kind: "skipped"; files: readonly string[] };
 
 export const items = signal<readonly Item[]>([]);
 export const traces = signal<readonly TraceItem[]>([]);
@@ -114,7 +115,7 @@ let queue: Promise<void> = Promise.resolve();
 let cleared = 0; // times; what was being read by then is dropped
 
 /** Reads files after those that are being read; what is wrong with one leaves all others as they are. */
-export function addFiles(given: readonly Given[]): Promise<void> {
+export function addFiles({ given, skipped, failed }: Delivery): Promise<void> {
   const before = cleared;
   queue = queue.then(async () => {
     reading.value = true;
@@ -127,6 +128,10 @@ export function addFiles(given: readonly Given[]): Promise<void> {
         await new Promise((resolve) => setTimeout(resolve));
         since = performance.now();
       }
+    }
+    read.push(...failed.map((name): Problem => ({ id: newId(), name, kind: "file", problem: { kind: "unreadable" } })));
+    if (skipped.length > 0) {
+      read.push({ id: newId(), name: "", kind: "skipped", files: skipped });
     }
     if (given.length > FILES_MAX) {
       read.push({ id: newId(), name: "", kind: "too_many", most: FILES_MAX });

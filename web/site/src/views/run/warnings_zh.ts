@@ -3,7 +3,7 @@
 // include/ecocompute/warnings.def in Chinese: what was seen, and what to do. tests/web/test_run.mjs holds that no code lacks.
 
 export const WARNINGS_ZH: Record<string, readonly [text: string, advice: string]> = {
-  counter_integral_disagree: ["某个窗口内，能量计数器与功率积分相差超过 5 %", "运行 `ecocompute meters --characterize`；各臂之比比焦耳数更可信"],
+  counter_integral_disagree: ["某个窗口内，能量计数器与功率积分相差超过 5 %", "运行 ecocompute meters --characterize；各臂之比比焦耳数更可信"],
   no_energy_counter: ["此设备没有可用的能量计数器；能量由功率采样积分得到", "尽量使用带能量计数器的显卡（Volta 或更新，且不是 vGPU）"],
   contended: ["测量期间有其他进程使用该设备", "停掉它们，或用 --device 测另一块卡"],
   throttled: ["窗口内设备因过热或硬件制动而降速", "改善散热或降低负载，然后重测"],
@@ -12,7 +12,7 @@ export const WARNINGS_ZH: Record<string, readonly [text: string, advice: string]
   sample_gap: ["功率采样缺失超过五个采样周期", "为采样线程空出一个 CPU 核"],
   counter_reset: ["窗口内能量计数器倒退", "重测；重新加载驱动会使它清零"],
   counter_frozen: ["负载下能量计数器不动", "重测；若仍如此，请报告显卡与驱动版本"],
-  cooldown_cap: ["到达冷却时限时，设备仍未回到空闲功率带", "提高 --cooldown-max"],
+  cooldown_cap: ["到达冷却时限时，设备仍未回到空载功率带", "提高 --cooldown-max"],
   steady_not_reached: ["窗口开始前温度没有稳定（--thermal-mode steady）", "提高 --steady-max，或稳定机房与显卡的散热"],
   tokens_short: ["某个窗口内完成的 token 少于十个", "提高 --window"],
   device_lost: ["设备丢失；此前完成的区组已保留", "查看内核日志中的 Xid 消息"],
@@ -27,11 +27,11 @@ export const WARNINGS_ZH: Record<string, readonly [text: string, advice: string]
   mig_shared: ["设备是一个 MIG 切片：能量属于整块卡", "在未启用 MIG 的卡上测量"],
   debug_build: ["ecocompute 未经优化或带检查编译", "使用 release 预设"],
   driver_library_path: ["驱动库来自已知驱动目录之外", "检查 LD_LIBRARY_PATH；替身库给出的是替身数字"],
-  source_overridden: ["电表读取的不是本机自己的文件", "测量时不要加 --meter-root；替身文件给出的是替身数字"],
-  external_meter: ["读数由用户自己的程序打印；本程序无法为读数及其覆盖范围作证", "有内置电表时请用内置的；并向读者说明该程序读的是什么"],
-  boundary_mismatch: ["电表看不到正在工作的设备，因此不给出能量", "选择边界包含该工作的电表（`ecocompute meters` 列出），或换一个 --device"],
+  source_overridden: ["功率计读取的不是本机自己的文件", "测量时不要加 --meter-root；替身文件给出的是替身数字"],
+  external_meter: ["读数由用户自己的程序打印；本程序无法为读数及其覆盖范围作证", "有内置功率计时请用内置的；并向读者说明该程序读的是什么"],
+  boundary_mismatch: ["功率计看不到正在工作的设备，因此不给出能量", "选择边界包含该工作的功率计（ecocompute meters 列出），或换一个 --device"],
   replayed: ["读数由文件回放", "这不是测量"],
-  below_physical_floor: ["每个 token 的能耗低于“每个 token 的字节数 × 此卡每字节的能耗”", "检查 token 计数，以及电表是否对准正在工作的卡"],
-  idle_unsettled: ["读取空闲功率时它尚未稳定", "运行前让显卡休息一会儿"],
+  below_physical_floor: ["每个 token 的能耗低于“每个 token 的字节数 × 此卡每字节的能耗”", "检查 token 计数，以及功率计是否对准正在工作的卡"],
+  idle_unsettled: ["读取空载功率时它尚未稳定", "运行前让显卡休息一会儿"],
   synthetic_weights: ["权重是合成的：只有模型的形状，没有它的知识", "能耗与速度对该形状成立；质量无从判断"],
 };

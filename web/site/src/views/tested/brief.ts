@@ -5,6 +5,7 @@
 import { change, range, size } from "../../app/format.js";
 import { permalink } from "../../app/route.js";
 import { stackName, type Row } from "../../app/rows.js";
+import { punctuation } from "../../app/text.js";
 import { basisWord, trialsText } from "../../parts/tags.js";
 import type { Choice, Group } from "./choice.js";
 import { words } from "./words.js";
@@ -29,7 +30,15 @@ export function briefText(of: Choice, groups: readonly Group[]): string {
     ...groups.flatMap((group) =>
       group.rows.map(
         (row) =>
-          `- ${sentence(row)}, ΔE% ${change(row.delta_pct)}, ${basisWord("measured")}, ${group.engine} · ${stackName(group.engine, group.stack) ?? t.unnamed}, ${t.batch(group.batch)}, ${t.window} ${group.window}, ${t.session} ${group.session}`,
+          `- ${[
+            sentence(row),
+            `ΔE% ${change(row.delta_pct)}`,
+            basisWord("measured"),
+            `${group.engine} · ${stackName(group.engine, group.stack) ?? t.unnamed}`,
+            t.batch(group.batch),
+            `${t.window} ${group.window}`,
+            `${t.session} ${group.session}`,
+          ].join(punctuation().comma)}`,
       ),
     ),
     "",

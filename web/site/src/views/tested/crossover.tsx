@@ -10,6 +10,7 @@ import { change, number, range } from "../../app/format.js";
 import { formatColour } from "../../app/palette.js";
 import { setParams } from "../../app/route.js";
 import { stackName, type Row } from "../../app/rows.js";
+import { punctuation } from "../../app/text.js";
 import { trialsText } from "../../parts/tags.js";
 import { contextOf } from "./choice.js";
 import { words } from "./words.js";
@@ -18,7 +19,7 @@ const SHAPES: readonly Shape[] = ["circle", "square", "diamond", "triangle", "st
 const DASHED = new Set(["INT8", "W8A16", "FP8", "Q8_0"]);
 
 export function sourceText(rows: readonly Row[]): string {
-  return words().chartSource([...new Set(rows.flatMap((row) => (row.doi === "" ? [] : [`doi:${row.doi}`])))].join(", "));
+  return words().chartSource([...new Set(rows.flatMap((row) => (row.doi === "" ? [] : [`doi:${row.doi}`])))].join(punctuation().comma));
 }
 
 export function rowTable(rows: readonly Row[]): Table {
@@ -44,7 +45,7 @@ function lines(rows: readonly Row[]): Layer[] {
             kind: "line",
             colour: formatColour(first.precision),
             points: path.sort((a, b) => a.params_b - b.params_b).map((row) => ({ x: row.params_b, y: row.delta_pct })),
-            dashed: DASHED.has(first.precision),
+            stroke: DASHED.has(first.precision) ? "dashed" : "solid",
             faded: path.every((row) => row.n < 2),
           },
         ];
@@ -67,7 +68,7 @@ export function Crossover({ rows, gpu, model, precision }: { rows: readonly Row[
       filled: row.n > 1,
       ringed: row.model === model,
       label: [
-        `${row.model}, ${row.precision}: ${change(row.delta_pct)}`,
+        `${row.model}${punctuation().comma}${row.precision}${punctuation().colon}${change(row.delta_pct)}`,
         trialsText(row.n),
         ...(row.ci95_pct === null ? [] : [t.interval(range(row.ci95_pct))]),
         stackOf(row),

@@ -6,6 +6,7 @@ import type { JSX } from "preact";
 import { change, energyPerMillion, number, range } from "../../app/format.js";
 import { formatColour } from "../../app/palette.js";
 import { stackName, type Row } from "../../app/rows.js";
+import { punctuation } from "../../app/text.js";
 import { Bars, type Bar } from "../../parts/bars.js";
 import { StackLine, trialsText } from "../../parts/tags.js";
 import { Term } from "../../parts/term.js";
@@ -85,7 +86,7 @@ function GroupBars({ group, bars, max }: { group: Group; bars: readonly Bar[]; m
           </>
         )}
       </p>
-      {bars.length > 0 ? <Bars bars={bars} max={max} label={`${group.engine}, ${group.session}`} /> : <p>{t.noEnergy}</p>}
+      {bars.length > 0 ? <Bars bars={bars} max={max} label={group.engine + punctuation().comma + group.session} /> : <p>{t.noEnergy}</p>}
     </div>
   );
 }
@@ -111,7 +112,7 @@ export function Energy({ groups, model, gpu }: { groups: readonly Group[]; model
         </details>
       )}
       <p class="quiet">
-        {t.hatchedNote} {t.joules}
+        {t.hatchedNote + punctuation().space + t.joules}
       </p>
     </section>
   );

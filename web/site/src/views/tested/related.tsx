@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { change } from "../../app/format.js";
 import { stackName, type Row } from "../../app/rows.js";
+import { punctuation } from "../../app/text.js";
 import { ViewLink } from "../../parts/controls.js";
 import { words } from "./words.js";
 import { TableFrame } from "../../parts/table_frame.js";
@@ -33,9 +34,11 @@ export function Related({ rows }: { rows: readonly Row[] }): JSX.Element {
                 <td>{row.session}</td>
                 <td>{row.precision}</td>
                 <td class="num">{change(row.delta_pct)}</td>
-                <td class={row.n < 2 ? "num hatched" : "num"}>{row.n || "–"}</td>
+                <td class={row.n === 1 ? "num hatched" : "num"}>{row.n || "–"}</td>
                 <td>
-                  {row.window}, {t.batch(row.batch)}
+                  {row.window}
+                  {punctuation().comma}
+                  {t.batch(row.batch)}
                 </td>
               </tr>
             ))}

@@ -7,6 +7,7 @@ import { change } from "../../app/format.js";
 import { pageHref } from "../../app/links.js";
 import { param, setParams } from "../../app/route.js";
 import { measuredRows, stackName, type Row } from "../../app/rows.js";
+import { punctuation } from "../../app/text.js";
 import { CodeBlock, CopyButton, Problem, Select } from "../../parts/controls.js";
 import { briefText, linkOf, sentence } from "./brief.js";
 import { choice, gpus, groupsOf, modelsOf, precisionsOf, type Choice, type Group } from "./choice.js";
@@ -45,7 +46,9 @@ function Verdict({ of, groups, rows }: { of: Choice; groups: readonly Group[]; r
           const back = rebound(group, rows);
           return (
             <li key={group.key}>
-              {group.engine} · {stackName(group.engine, group.stack) ?? t.unnamed}, {t.batch(group.batch)}
+              {group.engine} · {stackName(group.engine, group.stack) ?? t.unnamed}
+              {punctuation().comma}
+              {t.batch(group.batch)}
               {t.colon}
               {t.list(group.rows.map(sentence))}
               {back !== null && <p class="quiet">{t.rebound(back.model, change(back.delta_pct), group.session)}</p>}
@@ -110,7 +113,7 @@ export function Tested(): JSX.Element {
       </div>
       <Related rows={measuredRows().filter((row) => row.model === of.model && row.gpu !== of.gpu)} />
       <p class="quiet">
-        {t.sources} {sourceText(onCard)} · <a href={pageHref("method")}>{t.method}</a> · <a href={pageHref("data")}>{t.data}</a>
+        {t.sources + punctuation().space + sourceText(onCard)} · <a href={pageHref("method")}>{t.method}</a> · <a href={pageHref("data")}>{t.data}</a>
       </p>
     </>
   );
