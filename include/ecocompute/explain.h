@@ -30,6 +30,8 @@ typedef struct eco_explained_arm {
     double bytes_per_token, flops_per_token;
     double token_s, step_s, layer_s; /* a step makes `batch` tokens */
     double mj_per_token, power_w;
+    double mj_lo, mj_hi; /* 95 % of repetition; both 0 = one window, or the report does not tell */
+    uint32_t n_windows;  /* headline windows behind it; 0 = the report does not tell */
     double launches_per_step;
     double matrix_flops_per_s; /* the ceiling of its products */
     eco_bound bound;
@@ -43,6 +45,12 @@ typedef struct eco_explanation {
     double read_bytes_per_s, read_j_per_byte, launch_s, power_limit_w;
     bool lent; /* the matrix rate is not the report's own */
     char lent_from[ECO_EXPLAIN_LENT_MAX];
+    bool has_change;                  /* of energy, the second arm against the first */
+    bool unsettled;                   /* its verdict is neither saves nor costs */
+    double delta_pct, lo_pct, hi_pct; /* %; 95 % of repetition, meaningful where n_blocks >= 2 */
+    double expanded_pct;              /* timing and sensor (k = 2); 0 = not told */
+    uint32_t n_blocks;
+    const char *verdict, *basis;
     uint32_t n_arms;
     eco_explained_arm arms[ECO_EXPLAIN_ARMS_MAX]; /* the baseline first */
     eco_text why, advice[ECO_EXPLAIN_ARMS_MAX];

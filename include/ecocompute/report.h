@@ -140,6 +140,9 @@ void eco_report_recompute(const eco_report *report, const eco_trace_text *traces
  * warnings. Made from the report alone. */
 void eco_report_summarise(const eco_report *report, eco_text *out);
 
+/* There is a change, and the verdict is neither saves nor costs: its sign is not to be told as a fact. */
+bool eco_report_unsettled(const eco_report *report);
+
 /* What bounds an arm (pure; all inputs from the same run). Zero = unknown. */
 typedef struct eco_bound_input {
     double bytes_per_token, token_s, mj_per_token;

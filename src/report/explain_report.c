@@ -41,15 +41,28 @@ static const eco_model_shape *shape_of(const char *model) {
     return eco_model_find(name);
 }
 
+/* A window of a block that the arm's figures stand on. */
+static bool is_headline(const eco_report *report, uint32_t arm, uint32_t w, const char *headline) {
+    int64_t block = 0;
+    return strcmp(string_or(report, ECO_FIELD_WI_KIND, ECO_AT2(arm, w), ""), headline) == 0 &&
+           eco_report_integer(report, ECO_FIELD_WI_BLOCK, ECO_AT2(arm, w), &block) && block > 0;
+}
+
+static uint32_t headline_windows(const eco_report *report, uint32_t arm, const char *headline) {
+    const uint32_t n = eco_report_array_size(report, ECO_FIELD_WI_KIND, ECO_AT2(arm, 0));
+    uint32_t count = 0;
+    for (uint32_t w = 0; w < n; w++) {
+        count += is_headline(report, arm, w, headline) ? 1 : 0;
+    }
+    return count;
+}
+
 /* What a window of the headline says about clocks held back. */
 static bool throttle_seen(const eco_report *report, uint32_t arm, const char *headline,
                           const char *reason) {
     const uint32_t n = eco_report_array_size(report, ECO_FIELD_WI_KIND, ECO_AT2(arm, 0));
     for (uint32_t w = 0; w < n; w++) {
-        const char *kind = string_or(report, ECO_FIELD_WI_KIND, ECO_AT2(arm, w), "");
-        int64_t block = 0;
-        if (strcmp(kind, headline) == 0 &&
-            eco_report_integer(report, ECO_FIELD_WI_BLOCK, ECO_AT2(arm, w), &block) && block > 0 &&
+        if (is_headline(report, arm, w, headline) &&
             eco_report_strings_hold(report, ECO_FIELD_WI_THROTTLE, ECO_AT2(arm, w), reason)) {
             return true;
         }
@@ -118,6 +131,9 @@ static void explain_arm(const eco_report *report, const eco_explain_lent *lent,
     arm->step_s = arm->token_s * e->batch / units;
     arm->layer_s = e->n_layers > 0 ? arm->step_s / e->n_layers : 0.0;
     arm->mj_per_token = number_or_0(report, ECO_FIELD_AR_MJ, at);
+    arm->mj_lo = number_or_0(report, ECO_FIELD_AR_MJ_LO, at);
+    arm->mj_hi = number_or_0(report, ECO_FIELD_AR_MJ_HI, at);
+    arm->n_windows = headline_windows(report, i, headline);
     arm->power_w = number_or_0(report, ECO_FIELD_AR_W, at);
     arm->launches_per_step = number_or_0(report, ECO_FIELD_AR_LAUNCHES, at);
     bytes_by_part(e, shape, units, head, arm);
@@ -139,13 +155,30 @@ static void explain_arm(const eco_report *report, const eco_explain_lent *lent,
     arm->bound = eco_explain_bound(&input);
 }
 
+/* The change with what it rests on. */
+static void explain_change(const eco_report *report, eco_explanation *e) {
+    int64_t n = 0;
+    e->has_change =
+        e->n_arms == 2 && eco_report_number(report, ECO_FIELD_RE_DELTA, ECO_TOP, &e->delta_pct);
+    e->unsettled = e->has_change && eco_report_unsettled(report);
+    e->verdict = string_or(report, ECO_FIELD_RE_VERDICT, ECO_TOP, "none");
+    e->basis = string_or(report, ECO_FIELD_RE_BASIS, ECO_TOP, "unavailable");
+    e->expanded_pct = number_or_0(report, ECO_FIELD_UX_PCT, ECO_TOP);
+    if (eco_report_integer(report, ECO_FIELD_UN_N, ECO_TOP, &n) && n > 0 && n <= UINT32_MAX) {
+        e->n_blocks = eco_report_number(report, ECO_FIELD_UN_LO, ECO_TOP, &e->lo_pct) &&
+                              eco_report_number(report, ECO_FIELD_UN_HI, ECO_TOP, &e->hi_pct)
+                          ? (uint32_t)n
+                          : 1;
+    }
+}
+
 static void explain_pair(const eco_report *report, eco_explanation *e) {
     const eco_explained_arm *base = &e->arms[0];
     const eco_explained_arm *arm = &e->arms[1];
-    double delta_pct = 0.0;
-    if (e->n_arms == 2 && eco_report_number(report, ECO_FIELD_RE_DELTA, ECO_TOP, &delta_pct) &&
-        base->bytes_per_token > 0.0 && base->token_s > 0.0 && base->power_w > 0.0) {
-        eco_explain_why(&base->bound, &arm->bound, base->precision, arm->precision, delta_pct,
+    explain_change(report, e);
+    if (e->has_change && base->bytes_per_token > 0.0 && base->token_s > 0.0 &&
+        base->power_w > 0.0) {
+        eco_explain_why(&base->bound, &arm->bound, base->precision, arm->precision, e->delta_pct,
                         arm->bytes_per_token / base->bytes_per_token, arm->token_s / base->token_s,
                         arm->power_w / base->power_w, &e->why);
     }

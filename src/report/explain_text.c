@@ -116,6 +116,15 @@ static void add_energy(const eco_explained_arm *a, eco_text *out) {
     }
     ecoi_text_add_fixed(out, a->mj_per_token, 1);
     ecoi_text_add_z(out, " mJ a token");
+    if (a->mj_hi > 0.0 && a->n_windows >= 2) {
+        ecoi_text_add_z(out, " (95 % ");
+        ecoi_text_add_fixed(out, a->mj_lo, 1);
+        ecoi_text_add_z(out, " to ");
+        ecoi_text_add_fixed(out, a->mj_hi, 1);
+        ecoi_text_addf(out, ", %u windows)", a->n_windows);
+    } else if (a->n_windows > 0) {
+        ecoi_text_addf(out, " (n = %u, spread unknown)", a->n_windows);
+    }
     if (a->bound.roofline_j > 0.0) {
         ecoi_text_add_z(out, "; the bytes alone need ");
         ecoi_text_add_fixed(out, a->bound.roofline_j * 1e3, 1);
@@ -175,6 +184,39 @@ static void add_arm(const eco_explanation *e, uint32_t i, eco_text *out) {
     ecoi_text_add_char(out, '\n');
 }
 
+static void add_signed(eco_text *out, double value) {
+    ecoi_text_add_z(out, value > 0.0 ? "+" : "");
+    ecoi_text_add_fixed(out, value, 2);
+}
+
+static void add_change(const eco_explanation *e, eco_text *out) {
+    if (!e->has_change) {
+        return;
+    }
+    ecoi_text_add_z(out, "change: ");
+    add_signed(out, e->delta_pct);
+    ecoi_text_add_z(out, " % (");
+    if (e->n_blocks >= 2) {
+        ecoi_text_add_z(out, "95 % ");
+        add_signed(out, e->lo_pct);
+        ecoi_text_add_z(out, " to ");
+        add_signed(out, e->hi_pct);
+        ecoi_text_addf(out, ", %u blocks", e->n_blocks);
+    } else {
+        ecoi_text_add_z(out, "n = 1, spread unknown");
+    }
+    if (e->expanded_pct > 0.0) {
+        ecoi_text_add_z(out, "; timing and sensor ±");
+        ecoi_text_add_fixed(out, e->expanded_pct, 2);
+        ecoi_text_add_z(out, " %");
+    }
+    ecoi_text_add_z(out, "), ");
+    add_text(out, e->basis);
+    ecoi_text_add_z(out, "; verdict: ");
+    add_text(out, e->verdict);
+    ecoi_text_add_char(out, '\n');
+}
+
 void eco_explanation_text(const eco_explanation *e, eco_text *out) {
     add_text(out, e->model);
     ecoi_text_add_z(out, " on ");
@@ -196,13 +238,14 @@ void eco_explanation_text(const eco_explanation *e, eco_text *out) {
             ecoi_text_add_fixed(out, e->launch_s * 1e6, 2);
             ecoi_text_add_z(out, " us a launch");
         }
-        ecoi_text_add_char(out, '\n');
+        ecoi_text_add_z(out, " (n = 1 each)\n");
     }
     for (uint32_t i = 0; i < e->n_arms; i++) {
         add_arm(e, i, out);
     }
+    add_change(e, out);
     if (e->why.length > 0) {
-        ecoi_text_add_z(out, "why: ");
+        ecoi_text_add_z(out, e->unsettled ? "why (of a change that is not settled): " : "why: ");
         eco_text_add_visible(out, e->why.data, e->why.length);
         ecoi_text_add_char(out, '\n');
     }
@@ -222,11 +265,15 @@ static void put(maker *m, ecoi_json *object, const char *key, ecoi_json *value) 
     }
 }
 
+static void put_if(maker *m, ecoi_json *object, const char *key, bool known, double value) {
+    put(m, object, key,
+        known && isfinite(value) ? ecoi_json_new_number(&m->doc, value)
+                                 : ecoi_json_new(&m->doc, ECOI_JSON_NULL));
+}
+
 /* null where it is not known. */
 static void put_number(maker *m, ecoi_json *object, const char *key, double value) {
-    put(m, object, key,
-        value > 0.0 && isfinite(value) ? ecoi_json_new_number(&m->doc, value)
-                                       : ecoi_json_new(&m->doc, ECOI_JSON_NULL));
+    put_if(m, object, key, value > 0.0, value);
 }
 
 static void put_text(maker *m, ecoi_json *object, const char *key, const char *text) {
@@ -273,6 +320,9 @@ static void put_arm(maker *m, ecoi_json *list, const eco_explanation *e, uint32_
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         put_number(m, object, rows[k].key, rows[k].value);
     }
+    put_number(m, object, "energy_per_token_lo_mj", a->mj_lo);
+    put_number(m, object, "energy_per_token_hi_mj", a->mj_hi);
+    put_number(m, object, "windows", a->n_windows);
     put_text(m, object, "advice", e->advice[i].data);
 }
 
@@ -300,6 +350,13 @@ eco_status eco_explanation_json(const eco_explanation *e, eco_text *out, eco_err
             put_arm(&m, list, e, i);
         }
         put(&m, root, "arms", list);
+        put_if(&m, root, "delta_pct", e->has_change, e->delta_pct);
+        put_if(&m, root, "ci95_lo_pct", e->n_blocks >= 2, e->lo_pct);
+        put_if(&m, root, "ci95_hi_pct", e->n_blocks >= 2, e->hi_pct);
+        put_number(&m, root, "blocks", e->n_blocks);
+        put_number(&m, root, "u_expanded_ratio_pct", e->expanded_pct);
+        put_text(&m, root, "verdict", e->has_change ? e->verdict : NULL);
+        put_text(&m, root, "basis", e->basis);
         put_text(&m, root, "why", e->why.data);
     }
     if (m.failed || !ecoi_json_write(root, out) || out->failed) {

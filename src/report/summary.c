@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+static const double WIDE = 0.2; /* half an interval over its middle, from where ± would mislead */
+
 static const char *text_or(const eco_report *report, eco_field field, eco_at at,
                            const char *otherwise) {
     const char *text = NULL;
@@ -55,7 +57,15 @@ static void add_arm(const eco_report *report, uint32_t i, eco_text *out) {
     ecoi_text_addf(out, "  %-8s", name.data != NULL ? name.data : "");
     eco_text_free(&name);
     add_number(out, report, ECO_FIELD_AR_MJ, at, 1, 12);
-    add_cell(out, interval, (hi - lo) / 2.0, 1, 10);
+    if (interval &&
+        hi - lo > WIDE * (hi + lo)) { /* of a mean of logarithms: far from symmetric when wide */
+        ecoi_text_add_z(out, "  ");
+        ecoi_text_add_fixed(out, lo, 1);
+        ecoi_text_add_z(out, " to ");
+        ecoi_text_add_fixed(out, hi, 1);
+    } else {
+        add_cell(out, interval, (hi - lo) / 2.0, 1, 10);
+    }
     add_number(out, report, ECO_FIELD_AR_TPS, at, 1, 10);
     add_number(out, report, ECO_FIELD_AR_W, at, 1, 8);
     ecoi_text_add_z(out, "  ");
@@ -89,6 +99,13 @@ static void add_alone(const eco_report *report, const char *arm, const char *bas
     ecoi_text_add_z(out, "; nothing to compare it with.\n");
 }
 
+bool eco_report_unsettled(const eco_report *report) {
+    double delta = 0.0;
+    const char *verdict = text_or(report, ECO_FIELD_RE_VERDICT, ECO_TOP, "none");
+    return eco_report_number(report, ECO_FIELD_RE_DELTA, ECO_TOP, &delta) &&
+           strcmp(verdict, "saves") != 0 && strcmp(verdict, "costs") != 0;
+}
+
 static void add_sentence(const eco_report *report, eco_text *out) {
     double delta = 0.0;
     double lo = 0.0;
@@ -101,8 +118,12 @@ static void add_sentence(const eco_report *report, eco_text *out) {
     }
     int64_t n = 0;
     (void)eco_report_integer(report, ECO_FIELD_UN_N, ECO_TOP, &n);
+    const char *verdict = text_or(report, ECO_FIELD_RE_VERDICT, ECO_TOP, "none");
     add_text(out, arm);
-    ecoi_text_addf(out, " %s energy per token: %s", delta < 0.0 ? "lowers" : "raises",
+    ecoi_text_addf(out, "%s energy per token: %s",
+                   eco_report_unsettled(report) ? ","
+                   : delta < 0.0                ? " lowers"
+                                                : " raises",
                    delta > 0.0 ? "+" : "");
     ecoi_text_add_fixed(out, delta, 2);
     ecoi_text_add_z(out, " % against ");
@@ -127,7 +148,7 @@ static void add_sentence(const eco_report *report, eco_text *out) {
     ecoi_text_add_z(out, "), ");
     add_text(out, basis);
     ecoi_text_add_z(out, ". Verdict: ");
-    add_field(out, report, ECO_FIELD_RE_VERDICT, ECO_TOP, "none");
+    add_text(out, verdict);
     ecoi_text_add_z(out, ".\n");
 }
 
@@ -191,7 +212,8 @@ static void add_why(const eco_report *report, eco_text *out) {
     if (why == NULL && advice == NULL) {
         return;
     }
-    ecoi_text_add_z(out, "why:");
+    ecoi_text_addf(
+        out, "why%s:", eco_report_unsettled(report) ? " (of a change that is not settled)" : "");
     if (why != NULL) {
         ecoi_text_add_char(out, ' ');
         add_text(out, why);

@@ -85,8 +85,21 @@ static void one_block(void **state) {
     eco_report_set_integer(r, ECO_FIELD_UN_N, ECO_TOP, 1);
     expect(r, HEAD "  FP16             300.0           -      1000.0     300.0  bandwidth-bound\n"
                    "  NF4              330.0           -      1000.0     330.0  kernel-bound\n"
-                   "NF4 raises energy per token: +10.00 % against FP16 (n = 1, spread unknown), "
+                   "NF4, energy per token: +10.00 % against FP16 (n = 1, spread unknown), "
                    "measured. Verdict: inconclusive.\n");
+    eco_report_set_string(r, ECO_FIELD_EX_WHY, ECO_TOP, "Because.");
+    eco_report_set_string(r, ECO_FIELD_RE_VERDICT, ECO_TOP, "no difference");
+    eco_report_set_integer(r, ECO_FIELD_UN_N, ECO_TOP, 2);
+    eco_report_set_number(r, ECO_FIELD_UN_LO, ECO_TOP, -20.0);
+    eco_report_set_number(r, ECO_FIELD_UN_HI, ECO_TOP, 51.25);
+    eco_report_set_number(r, ECO_FIELD_AR_MJ_LO, ECO_AT1(1), 220.0);
+    eco_report_set_number(r, ECO_FIELD_AR_MJ_HI, ECO_AT1(1), 495.0); /* too wide to be told by ± */
+    expect(r,
+           HEAD "  FP16             300.0           -      1000.0     300.0  bandwidth-bound\n"
+                "  NF4              330.0  220.0 to 495.0      1000.0     330.0  kernel-bound\n"
+                "NF4, energy per token: +10.00 % against FP16 (95 % interval -20.00 to 51.25 %, 2 "
+                "blocks), measured. Verdict: no difference.\n"
+                "why (of a change that is not settled): Because.\n");
     eco_report_free(r);
 }
 
