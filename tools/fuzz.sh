@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# fuzz.sh SECONDS [TARGET...]: builds the fuzz preset in build/fuzz, runs each libFuzzer target for SECONDS on its
-# committed corpus and what earlier runs found (build/fuzz/found, not committed), and prints a table. Status 1 when
-# there was a finding; its input lies in build/fuzz/findings. ECO_FUZZ_BUILD names another build folder.
+# fuzz.sh SECONDS [TARGET...]: builds the fuzz preset in build/fuzz, runs each libFuzzer target for SECONDS, one a
+# processor at a time, on its committed corpus and what earlier runs found (build/fuzz/found, not committed), and prints a
+# table. Status 1 when there was a finding; its input lies in build/fuzz/findings. ECO_FUZZ_BUILD names another build folder.
 set -euo pipefail
 
 seconds=${1:?"usage: fuzz.sh SECONDS [TARGET...]"}
@@ -27,29 +27,36 @@ if [ ${#targets[@]} -eq 0 ]; then
         [ "$name" = fuzz_replay ] || targets+=("${name#fuzz_}")
     done
 fi
-status=0
-printf '%-12s %14s %14s %10s %10s %9s\n' target executions executions/s corpus coverage findings
-for target in "${targets[@]}"; do
-    found=$build/found/$target
-    log=$build/$target.log
+
+# fuzz_one TARGET: the run, its row, and what it found.
+fuzz_one() {
+    local target=$1 findings=0 n rate coverage
+    local found=$build/found/$target log=$build/$target.log
     mkdir -p "$found"
-    options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$build/findings/$target-")
+    local options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1
+        -artifact_prefix="$build/findings/$target-")
     case $target in
     report) options+=(-dict="$build/report.dict" -max_len=65536) ;;
     resume) options+=(-max_len=16384) ;;
     num) options+=(-max_len=512) ;;
     names) options+=(-max_len=160) ;;
     esac
-    findings=0
     "$build/fuzz/fuzz_$target" "${options[@]}" "$found" "tests/fuzz/corpus/$target" >"$log" 2>&1 || findings=1
     n=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     rate=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
     coverage=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
-    printf '%-12s %14s %14s %10s %10s %9s\n' "$target" "${n:--}" "${rate:--}" "$(find "$found" -type f | wc -l)" \
-        "${coverage:--}" "$findings"
-    if [ "$findings" -ne 0 ] || [ "${n:-0}" -eq 0 ]; then
-        status=1
-        grep -m 3 -E 'ERROR|does not hold|SUMMARY|runtime error' "$log" || tail -n 3 "$log"
-    fi
-done
-exit "$status"
+    {
+        printf '%-12s %14s %14s %10s %10s %9s\n' "$target" "${n:--}" "${rate:--}" "$(find "$found" -type f | wc -l)" \
+            "${coverage:--}" "$findings"
+        if [ "$findings" -ne 0 ] || [ "${n:-0}" -eq 0 ]; then
+            grep -m 3 -E 'ERROR|does not hold|SUMMARY|runtime error' "$log" || tail -n 3 "$log"
+        fi
+    } >"$log.row"
+    cat "$log.row" # in one write: others print too
+    [ "$findings" -eq 0 ] && [ "${n:-0}" -gt 0 ]
+}
+
+printf '%-12s %14s %14s %10s %10s %9s\n' target executions executions/s corpus coverage findings
+export -f fuzz_one
+export seconds build
+printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I TARGET bash -c 'fuzz_one TARGET' || exit 1
