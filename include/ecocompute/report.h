@@ -148,7 +148,7 @@ typedef struct eco_bound_input {
     double bytes_per_token, token_s, mj_per_token;
     double read_bytes_per_s, read_j_per_byte; /* probed ceiling */
     double launch_s, launches_per_token;
-    bool power_capped, throttled, on_gpu;
+    bool power_capped, throttled;
     double flops_per_token, matrix_flops_per_s; /* of the products this arm makes */
 } eco_bound_input;
 typedef struct eco_bound {

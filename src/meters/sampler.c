@@ -88,7 +88,7 @@ struct eco_sampler {
     atomic_bool ended, one_left; /* the thread's loop is over; one of the two threads is gone */
     ecoi_call_watch watch;       /* of the thread's reads; the requester looks */
     /* Only the sampler thread from here on. */
-    int64_t deadline_ns, last_power_ns;
+    int64_t deadline_ns, last_read_ns;
     uint32_t since_slow;
     eco_reading last_energy_j;
     bool counter_only; /* no power to read: it follows from the counter */
@@ -228,15 +228,21 @@ static void sampler_take_slow(eco_sampler *sampler, eco_sample *row) {
     }
 }
 
+/* Time in which nothing was read: power, or the joules of a meter that has only those. */
+static void sampler_gap(eco_sampler *sampler, int64_t t_ns) {
+    if (sampler->last_read_ns != 0) {
+        sampler_max(&sampler->totals.longest_gap_ns, t_ns - sampler->last_read_ns);
+    }
+    sampler->last_read_ns = t_ns;
+}
+
 /* A sample counts towards rate and gaps only when its power was really read. */
 static void sampler_took(eco_sampler *sampler, int64_t t_ns) {
     ecoi_sampler_totals *totals = &sampler->totals;
-    if (sampler->last_power_ns != 0) {
-        sampler_max(&totals->longest_gap_ns, t_ns - sampler->last_power_ns);
-    } else {
+    if (sampler->last_read_ns == 0) {
         atomic_store_explicit(&totals->first_ns, t_ns, memory_order_relaxed);
     }
-    sampler->last_power_ns = t_ns;
+    sampler_gap(sampler, t_ns);
     atomic_store_explicit(&totals->last_ns, t_ns, memory_order_relaxed);
     sampler_count(&totals->n_samples);
 }
@@ -286,6 +292,11 @@ static void sampler_take(eco_sampler *sampler, eco_sample *row) {
                       : after;
     if (sampler->counter_only) {
         sampler_derive_power(sampler, &read);
+        if (eco_reading_present(read.energy_j)) {
+            sampler_gap(sampler, row->t_ns);
+        } else if (read.energy_j.absence != ECO_ABSENT_UNSUPPORTED) {
+            sampler_count(&totals->n_read_errors);
+        }
         return;
     }
     atomic_store_explicit(&totals->power_w, read.power_w.value, memory_order_relaxed);

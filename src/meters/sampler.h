@@ -15,7 +15,6 @@ typedef struct eco_sampler_options {
     eco_meter *meter;  /* borrowed; NULL = time and tokens only (no meter on this machine) */
     double rate_hz;    /* power samples a second, 20 by design */
     uint32_t capacity; /* rows the buffer holds; further rows are counted as dropped */
-    int64_t origin_ns; /* kept for the owner; samples carry the monotonic clock itself */
     int64_t
         frozen_after_ns;    /* an edge waits so long for a counter that does not change; 0 = 20 s */
     int64_t stuck_after_ns; /* a read that lasts longer is given up; 0 = 5 s */
@@ -46,10 +45,10 @@ typedef struct eco_sampler_stats {
     uint64_t n_samples, n_dropped, n_read_errors;
     uint64_t n_energy_reads;
     int64_t longest_read_ns; /* longest stall in the driver */
-    int64_t longest_gap_ns;  /* between two power samples */
-    int64_t cpu_ns;          /* CPU time of the sampler thread so far */
-    double rate_hz;          /* achieved over the samples taken */
-    uint32_t throttle_seen;  /* OR of ECO_THROTTLE_* since the last reset */
+    int64_t longest_gap_ns; /* between two power samples (joules, where the meter has only those) */
+    int64_t cpu_ns;         /* CPU time of the sampler thread so far */
+    double rate_hz;         /* achieved over the samples taken */
+    uint32_t throttle_seen; /* OR of ECO_THROTTLE_* since the last reset */
     eco_reading sm_clock_min_mhz, sm_clock_max_mhz;
     bool device_lost;
     bool counter_stepped_back;

@@ -113,7 +113,7 @@ static eco_status parse_format(const parser *p, const ecoi_yaml *at, const char 
 
 static eco_status parse_precisions(const parser *p, const ecoi_yaml *at, draft *d) {
     d->base.n_precisions = 0;
-    if (at->type == ECOI_YAML_MAPPING) {
+    if (at->type == ECOI_YAML_MAPPING || (at->type == ECOI_YAML_SEQUENCE && at->first == NULL)) {
         return refuse_value(p, at, "precisions", "expected a list of formats");
     }
     const ecoi_yaml *one = at->type == ECOI_YAML_SEQUENCE ? at->first : at;

@@ -10,11 +10,15 @@
 #include "core/num.h"
 #include "core/str.h"
 #include "protocol/build_facts.h"
+#include "protocol/journal.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "sys/lock.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ATTEMPTS_MAX = 1000, INDEX_BYTES_MAX = 8 << 20 };
 static const char *const SCHEMA = "ecocompute-plan/1";
@@ -25,6 +29,7 @@ struct eco_plan_index {
     char path[ECO_FOLDER_MAX + 16];
     ecoi_json_doc doc;
     int64_t begun_ns; /* of the running attempt */
+    int folder_fd;    /* holds the folder against another process; -1 = it cannot be locked */
 };
 
 static const char *const state_names[] = {"pending",    "running", "done",
@@ -161,6 +166,66 @@ static eco_status read_index(eco_plan_index *index, eco_error *err) {
     return status != ECO_OK ? status : check_index(index, err);
 }
 
+/* ---- what an attempt's own journal knows better ---- */
+
+typedef struct journal_end {
+    bool metered, finished;
+} journal_end;
+
+static eco_status note_end(void *user, uint32_t index, const ecoi_json *payload,
+                           char reason[ECO_JOURNAL_REASON_MAX], eco_error *err) {
+    (void)index;
+    (void)reason;
+    (void)err;
+    journal_end *end = user;
+    const char *record = text_of(member(payload, "record"));
+    if (strcmp(record, "plan") == 0) {
+        end->metered = text_of(member(payload, "meter"))[0] != '\0';
+    }
+    end->finished =
+        strcmp(record, "end") == 0 && strcmp(text_of(member(payload, "how")), "finished") == 0;
+    return ECO_OK;
+}
+
+static void folder_name(const char *experiment, uint32_t attempt,
+                        char out[ECO_EXPERIMENT_NAME_MAX + 16]) {
+    if (attempt == 1) {
+        snprintf(out, ECO_EXPERIMENT_NAME_MAX + 16, "%s", experiment);
+    } else {
+        snprintf(out, ECO_EXPERIMENT_NAME_MAX + 16, "%s.%u", experiment, attempt);
+    }
+}
+
+/* The program was killed between an experiment's last record and the index: it is done, and not measured again. */
+static eco_status settle(eco_plan_index *index, const char *folder, eco_error *err) {
+    bool changed = false;
+    bool made = true;
+    for (uint32_t i = 0; i < index->plan->n; i++) {
+        ecoi_json *object = experiment_at(index, i);
+        const ecoi_json *attempts = member(object, "attempts");
+        if (eco_plan_index_state(index, i) != ECO_EXPERIMENT_RUNNING || attempts->n == 0) {
+            continue;
+        }
+        char name[ECO_EXPERIMENT_NAME_MAX + 16];
+        char path[ECO_FOLDER_MAX + sizeof name];
+        folder_name(index->plan->experiments[i].name, attempts->n, name);
+        (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+        journal_end end = {0};
+        eco_journal_scan scan;
+        eco_error unread;
+        if (ecoi_journal_look(path, note_end, &end, &scan, &unread) != ECO_OK || !end.finished) {
+            continue;
+        }
+        const char *state =
+            state_names[end.metered ? ECO_EXPERIMENT_DONE : ECO_EXPERIMENT_UNMEASURED];
+        changed = true;
+        made = made &&
+               put_text(index, ecoi_json_element(attempts, attempts->n - 1), "state", state) &&
+               put_text(index, object, "state", state);
+    }
+    return changed ? write_index(index, made, err) : ECO_OK;
+}
+
 eco_status eco_plan_index_open(const char *folder, const eco_plan_file *plan, bool resume,
                                eco_plan_index **out, eco_error *err) {
     *out = NULL;
@@ -169,12 +234,21 @@ eco_status eco_plan_index_open(const char *folder, const eco_plan_file *plan, bo
         return eco_error_set(err, ECO_E_NO_MEMORY, 0, "plan: out of memory");
     }
     index->plan = plan;
+    index->folder_fd = -1;
     const int length = snprintf(index->path, sizeof index->path, "%s/%s", folder, INDEX_NAME);
     eco_status status = ECO_OK;
     if (length <= 0 || (size_t)length >= sizeof index->path) {
         status = eco_error_set(err, ECO_E_USAGE, 0, "--output-dir: the path is too long");
+    } else if (ecoi_lock_folder(folder, &index->folder_fd) == EAGAIN) {
+        status = eco_error_set(err, ECO_E_BUSY, 0,
+                               "%s: another run is at work in this folder; wait for it or choose "
+                               "another --output-dir",
+                               folder);
     } else if (resume) {
         status = read_index(index, err);
+        if (status == ECO_OK) {
+            status = settle(index, folder, err);
+        }
     } else if (ecoi_file_exists(index->path)) {
         status = eco_error_set(err, ECO_E_USAGE, 0,
                                "%s: a plan was begun in this folder; go on with --resume or choose "
@@ -194,6 +268,9 @@ eco_status eco_plan_index_open(const char *folder, const eco_plan_file *plan, bo
 void eco_plan_index_free(eco_plan_index *index) {
     if (index != NULL) {
         ecoi_json_fini(&index->doc);
+        if (index->folder_fd >= 0) {
+            (void)close(index->folder_fd);
+        }
         ecoi_free(index);
     }
 }
@@ -213,11 +290,7 @@ eco_status eco_plan_index_begin(eco_plan_index *index, uint32_t experiment,
         return eco_error_set(err, ECO_E_RANGE, 0, "%s: %s was tried %d times", index->path, name,
                              ATTEMPTS_MAX);
     }
-    if (attempts->n == 0) {
-        snprintf(folder, ECO_EXPERIMENT_NAME_MAX + 16, "%s", name);
-    } else {
-        snprintf(folder, ECO_EXPERIMENT_NAME_MAX + 16, "%s.%u", name, attempts->n + 1);
-    }
+    folder_name(name, attempts->n + 1, folder);
     char now[ECO_UTC_MAX];
     ecoi_utc_iso(now);
     ecoi_json *attempt = ecoi_json_new(&index->doc, ECOI_JSON_OBJECT);

@@ -332,8 +332,7 @@ static void bound_arm(pair *p, uint32_t i) {
                 ? session->ceilings.matrix_int8_ops_per_s
                 : session->ceilings.matrix_fp16_ops_per_s,
         .power_capped = (s->throttle & ECO_THROTTLE_POWER_CAP) != 0,
-        .throttled = (s->throttle & (ECO_THROTTLE_THERMAL | ECO_THROTTLE_POWER_BRAKE)) != 0,
-        .on_gpu = session->engine_info.boundary.kind == ECO_BOUNDARY_GPU};
+        .throttled = (s->throttle & (ECO_THROTTLE_THERMAL | ECO_THROTTLE_POWER_BRAKE)) != 0};
     p->bounds[i] = eco_explain_bound(&input);
 }
 

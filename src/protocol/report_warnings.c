@@ -76,25 +76,81 @@ static void warn_device(const eco_session *session, eco_report *r) {
     }
 }
 
+/* How wrong each window is in what has a size; the worst of all is told. */
+static double gap_of(const eco_window *w) {
+    return (double)w->stats.longest_gap_ns * 1e-9;
+}
+static double disagreement_of(const eco_window *w) {
+    const double ratio = w->figures.counter_to_integral;
+    return ratio > 0.0 ? fabs(ratio - 1.0) : 0.0;
+}
+
+/* Of the baseline and one arm; *name becomes its format. */
+static const eco_window *worst_window(const eco_session *session, uint32_t arm,
+                                      double (*of)(const eco_window *), const char **name) {
+    const eco_window *worst = NULL;
+    for (uint32_t a = 0; a <= arm; a += arm > 0 ? arm : 1) {
+        for (uint32_t i = 0; i < session->arms[a].n_windows; i++) {
+            const eco_window *w = &session->arms[a].windows[i];
+            if (worst == NULL || of(w) > of(worst)) {
+                worst = w;
+                *name = eco_format_at(session->arms[a].format)->name;
+            }
+        }
+    }
+    return worst;
+}
+
+static void warn_worst(const eco_session *session, uint32_t arm, eco_report *r) {
+    char detail[160];
+    const char *name = NULL;
+    const eco_window *w = worst_window(session, arm, disagreement_of, &name);
+    if (w != NULL && disagreement_of(w) > DISAGREE) {
+        snprintf(detail, sizeof detail, "%s %s block %d: ratio %.3f", name,
+                 eco_phase_name(w->phase), w->block, w->figures.counter_to_integral);
+        eco_report_warn(r, ECO_WARNING_COUNTER_INTEGRAL, detail);
+    }
+    w = worst_window(session, arm, gap_of, &name);
+    if (w != NULL && session->meter != NULL && gap_of(w) > GAP_PERIODS * SAMPLE_PERIOD_S) {
+        snprintf(detail, sizeof detail, "%s block %d: %.2f s", name, w->block, gap_of(w));
+        eco_report_warn(r, ECO_WARNING_SAMPLE_GAP, detail);
+    }
+}
+
+/* Integrated power is the window's only where the reading follows the load: a step seen, and soon enough. */
+static void warn_stale_power(const eco_session *session, const eco_session_arm *arm,
+                             const eco_window *w, eco_report *r) {
+    const eco_sensor *sensor = &session->sensor;
+    if (session->meter == NULL || session->meter_info.energy_field != NULL ||
+        !(sensor->seconds > 0.0)) {
+        return;
+    }
+    const char *name = eco_format_at(arm->format)->name;
+    char detail[160];
+    if (!eco_reading_present(sensor->power_rise_s)) {
+        snprintf(detail, sizeof detail, "no rise in %.1f s of load", sensor->seconds);
+        eco_report_warn(r, ECO_WARNING_POWER_STALE, detail);
+        return;
+    }
+    const double lag_s =
+        sensor->power_rise_s.value +
+        (eco_reading_present(sensor->power_period_s) ? sensor->power_period_s.value : 0.0);
+    if (lag_s > w->figures.seconds / 2.0) {
+        snprintf(detail, sizeof detail, "%s block %d: %.2f s behind in %.2f s", name, w->block,
+                 lag_s, w->figures.seconds);
+        eco_report_warn(r, ECO_WARNING_POWER_STALE, detail);
+    }
+}
+
 static void warn_window(const eco_session *session, const eco_session_arm *arm, const eco_window *w,
                         eco_report *r) {
     char detail[160];
     const char *name = eco_format_at(arm->format)->name;
     const eco_window_figures *f = &w->figures;
-    if (f->counter_to_integral > 0.0 && fabs(f->counter_to_integral - 1.0) > DISAGREE) {
-        snprintf(detail, sizeof detail, "%s %s block %d: ratio %.3f", name,
-                 eco_phase_name(w->phase), w->block, f->counter_to_integral);
-        eco_report_warn(r, ECO_WARNING_COUNTER_INTEGRAL, detail);
-    }
     if (w->stats.counter_stepped_back) {
         eco_report_warn(r, ECO_WARNING_COUNTER_RESET, name);
     }
-    if (session->meter != NULL &&
-        (double)w->stats.longest_gap_ns * 1e-9 > GAP_PERIODS * SAMPLE_PERIOD_S) {
-        snprintf(detail, sizeof detail, "%s block %d: %.2f s", name, w->block,
-                 (double)w->stats.longest_gap_ns * 1e-9);
-        eco_report_warn(r, ECO_WARNING_SAMPLE_GAP, detail);
-    }
+    warn_stale_power(session, arm, w, r);
     if ((w->stats.throttle_seen & (ECO_THROTTLE_THERMAL | ECO_THROTTLE_POWER_BRAKE)) != 0) {
         eco_report_warn(r, ECO_WARNING_THROTTLED, name);
     }
@@ -108,8 +164,10 @@ static void warn_window(const eco_session *session, const eco_session_arm *arm, 
         snprintf(detail, sizeof detail, "%s block %d: %.2f s", name, w->block, f->seconds);
         eco_report_warn(r, ECO_WARNING_SHORT_WINDOW, detail);
     }
-    if (f->tokens < TOKENS_MIN) {
-        snprintf(detail, sizeof detail, "%s block %d: %.0f", name, w->block, f->tokens);
+    /* Sequences of a batch finish their tokens together: a step is what can be cut at an edge. */
+    const double steps = f->tokens / (double)(session->plan->batch > 0 ? session->plan->batch : 1);
+    if (steps < TOKENS_MIN) {
+        snprintf(detail, sizeof detail, "%s block %d: %.0f", name, w->block, steps);
         eco_report_warn(r, ECO_WARNING_TOKENS_SHORT, detail);
     }
     const bool steady_asked = session->plan->thermal == ECO_THERMAL_STEADY;
@@ -184,6 +242,7 @@ static void warn_run(const eco_session *session, eco_report *r) {
 void ecoi_report_warnings(const eco_session *session, uint32_t arm, eco_report *report) {
     warn_run(session, report);
     warn_device(session, report);
+    warn_worst(session, arm, report);
     warn_arm(session, 0, report);
     if (arm != 0) {
         warn_arm(session, arm, report);

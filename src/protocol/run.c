@@ -410,8 +410,7 @@ eco_status ecoi_sampler_start(eco_session *session, eco_error *err) {
     const eco_sampler_options options = {.meter = session->meter,
                                          .power_only = session->meter_info.energy_field == NULL,
                                          .rate_hz = 20.0,
-                                         .capacity = ECO_SAMPLER_ROWS,
-                                         .origin_ns = session->origin_ns};
+                                         .capacity = ECO_SAMPLER_ROWS};
     return ecoi_sampler_open(&options, &session->sampler, err);
 }
 

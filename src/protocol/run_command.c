@@ -266,6 +266,21 @@ static int own_status(const eco_error *error) {
                                              : EXIT_OWN;
 }
 
+/* How many runs count, and what ended the series. */
+static void warn_partial(eco_run_result *result) {
+    uint32_t n_counted = 0;
+    for (uint32_t i = 0; i < result->n_runs; i++) {
+        n_counted += result->runs[i].counted ? 1 : 0;
+    }
+    char detail[160];
+    (void)snprintf(detail, sizeof detail, "%u of %u runs count; %s", n_counted, result->n_planned,
+                   result->interrupted != 0 ? "a signal ended the series"
+                   : n_counted < result->n_runs
+                       ? "a command that did not end with status 0 ended the series"
+                       : "a run that could not be made ended the series");
+    warn(result, ECO_WARNING_PARTIAL, detail);
+}
+
 static void run_series(eco_command_watch *watch, const uint32_t *order, eco_run_result *result) {
     const int64_t origin_ns = ecoi_now_ns();
     uint32_t repeats[2] = {0, 0};
@@ -293,9 +308,7 @@ static void run_series(eco_command_watch *watch, const uint32_t *order, eco_run_
         result->exit_status = SIGNAL_BASE + result->interrupted;
     }
     if (result->n_runs < result->n_planned) {
-        char detail[160];
-        (void)snprintf(detail, sizeof detail, "%u of %u runs", result->n_runs, result->n_planned);
-        warn(result, ECO_WARNING_PARTIAL, detail);
+        warn_partial(result);
     }
 }
 

@@ -138,20 +138,18 @@ static void explain_arm(const eco_report *report, const eco_explain_lent *lent,
     arm->launches_per_step = number_or_0(report, ECO_FIELD_AR_LAUNCHES, at);
     bytes_by_part(e, shape, units, head, arm);
     arm->matrix_flops_per_s = matrix_rate(report, lent, e, arm->precision);
-    const eco_bound_input input = {
-        .bytes_per_token = arm->bytes_per_token,
-        .token_s = arm->token_s,
-        .mj_per_token = arm->mj_per_token,
-        .read_bytes_per_s = e->read_bytes_per_s,
-        .read_j_per_byte = e->read_j_per_byte,
-        .launch_s = e->launch_s,
-        .launches_per_token = arm->launches_per_step * units / e->batch,
-        .flops_per_token = arm->flops_per_token,
-        .matrix_flops_per_s = arm->matrix_flops_per_s,
-        .power_capped = throttle_seen(report, i, headline, "power_cap"),
-        .throttled = throttle_seen(report, i, headline, "thermal") ||
-                     throttle_seen(report, i, headline, "power_brake"),
-        .on_gpu = strcmp(string_or(report, ECO_FIELD_WL_DEVICE, ECO_TOP, ""), "cuda") == 0};
+    const eco_bound_input input = {.bytes_per_token = arm->bytes_per_token,
+                                   .token_s = arm->token_s,
+                                   .mj_per_token = arm->mj_per_token,
+                                   .read_bytes_per_s = e->read_bytes_per_s,
+                                   .read_j_per_byte = e->read_j_per_byte,
+                                   .launch_s = e->launch_s,
+                                   .launches_per_token = arm->launches_per_step * units / e->batch,
+                                   .flops_per_token = arm->flops_per_token,
+                                   .matrix_flops_per_s = arm->matrix_flops_per_s,
+                                   .power_capped = throttle_seen(report, i, headline, "power_cap"),
+                                   .throttled = throttle_seen(report, i, headline, "thermal") ||
+                                                throttle_seen(report, i, headline, "power_brake")};
     arm->bound = eco_explain_bound(&input);
 }
 

@@ -152,9 +152,11 @@ static void add_sentence(const eco_report *report, eco_text *out) {
     ecoi_text_add_z(out, ".\n");
 }
 
-/* ln of the arm's tokens/s over the baseline's in the decode windows of one block. */
+/* ln of the arm's tokens/s over the baseline's in the decode windows of a finished block. */
 static uint32_t speed_ratios(const eco_report *report, double *out, uint32_t capacity) {
     uint32_t n = 0;
+    int64_t finished = INT64_MAX;
+    (void)eco_report_integer(report, ECO_FIELD_TR_DONE, ECO_TOP, &finished);
     const uint32_t n_base = eco_report_array_size(report, ECO_FIELD_WI_TPS, ECO_AT1(0));
     const uint32_t n_arm = eco_report_array_size(report, ECO_FIELD_WI_TPS, ECO_AT1(1));
     for (uint32_t i = 0; i < n_base; i++) {
@@ -164,7 +166,7 @@ static uint32_t speed_ratios(const eco_report *report, double *out, uint32_t cap
             double base = 0.0;
             double arm = 0.0;
             if (eco_report_integer(report, ECO_FIELD_WI_BLOCK, ECO_AT2(0, i), &block) &&
-                block > 0 &&
+                block > 0 && block <= finished &&
                 eco_report_integer(report, ECO_FIELD_WI_BLOCK, ECO_AT2(1, j), &other) &&
                 block == other &&
                 eco_report_number(report, ECO_FIELD_WI_TPS, ECO_AT2(0, i), &base) &&

@@ -10,6 +10,10 @@ set -euo pipefail
 lab_script none.script <<'S'
 counter none
 S
+lab_script still.script <<'S'
+counter none
+update_ms 100000
+S
 lab_measure none.script none --quick --blocks 2
 lab_absolute none 1980 1144.5
 lab_delta none -42.197
@@ -27,4 +31,10 @@ for trace in none/power_trace_fp16.csv none/power_trace_nf4.csv; do
 done
 lab_clean none
 lab_valid none
+
+# True: as above, but the power reading stands still at what it was before the load. No number of it may pass for good.
+lab_measure still.script still --quick --blocks 2
+lab_row power_still still 1980 1144.5 no_energy_counter power_stale
+lab_warns still power_stale
+lab_is still '.warnings[] | select(.code == "power_stale") | .invalidates' true
 lab_done

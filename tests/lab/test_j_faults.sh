@@ -22,6 +22,9 @@ esac
 lab_script plain.script <<'S'
 counter none
 S
+lab_script bare.script <<'S'
+power none
+S
 options=(--quick --blocks 2)
 
 fill_disk() {
@@ -71,6 +74,7 @@ for attempt in 1 2 3; do
     echo "clock: attempt $attempt was disturbed by other work on this machine"
 done
 journal_at stopped '^decode .* block 1' 1 2 suspend plain.script "${options[@]}" --window 4 --output-dir stopped
+journal_at bare '^decode .* block 1' 1 2 suspend bare.script "${options[@]}" --window 4 --output-dir bare
 
 # ---- the disk is full when block 2 is done: block 1 is there, whole, and nothing half written beside it
 lab_status full 1
@@ -132,15 +136,18 @@ else
     lab_within "clock NF4 mJ/token" "$(lab_get clock .results.energy_per_token_mj)" 1144.5 60
 fi
 
-# ---- stopped inside a window: the window says so and the report is not taken for a good one
-lab_status stopped 0
-lab_warns stopped sample_gap
-lab_is stopped '.warnings[] | select(.code == "sample_gap") | .invalidates' true
-arm=$(lab_get stopped '.trials.arms[] | select(any(.windows[]; .block == 1 and .order == 2)) | .precision')
-lab_get stopped '.warnings[] | select(.code == "sample_gap") | .detail' | grep -qE "^$arm block 1: (1\.[4-9]|[2-9]\.)" ||
-    lab_fail "stopped: $(lab_get stopped '.warnings[] | select(.code == "sample_gap") | .detail'), expected $arm block 1"
-lab_is stopped '[.trials.arms[].windows[] | select(.block == 1 and .order == 2) | .longest_gap_s > 1.4] | all' true
-lab_is stopped '[.trials.arms[].windows[] | select(.block == 1 and .order == 1) | .longest_gap_s > 1.4] | any' false
-lab_valid stopped
-lab_clean stopped
+# ---- stopped inside a window: the window says so and the report is not taken for a good one; without a counter, and with
+# nothing but a counter
+for run in stopped bare; do
+    lab_status "$run" 0
+    lab_warns "$run" sample_gap
+    lab_is "$run" '.warnings[] | select(.code == "sample_gap") | .invalidates' true
+    arm=$(lab_get "$run" '.trials.arms[] | select(any(.windows[]; .block == 1 and .order == 2)) | .precision')
+    lab_get "$run" '.warnings[] | select(.code == "sample_gap") | .detail' | grep -qE "^$arm block 1: (1\.[4-9]|[2-9]\.)" ||
+        lab_fail "$run: $(lab_get "$run" '.warnings[] | select(.code == "sample_gap") | .detail'), expected $arm block 1"
+    lab_is "$run" '[.trials.arms[].windows[] | select(.block == 1 and .order == 2) | .longest_gap_s > 1.4] | all' true
+    lab_is "$run" '[.trials.arms[].windows[] | select(.block == 1 and .order == 1) | .longest_gap_s > 1.4] | any' false
+    lab_valid "$run"
+    lab_clean "$run"
+done
 lab_done

@@ -9,7 +9,7 @@ set -euo pipefail
 : "${ECOCOMPUTE:?path of the program}" "${ECO_LAB_RESULTS:?folder of the lines}"
 
 # In the order of the design: every way in which a card, its sensor or its neighbours can be wrong.
-wanted="clean_counter trailing_average part_time_sensor gain_error offset_error no_counter
+wanted="clean_counter trailing_average part_time_sensor gain_error offset_error no_counter power_still
     counter_reset counter_step_back counter_slip counter_freeze read_bursts read_bursts_long read_stalls
     device_lost device_lost_cuda driver_stuck other_tenant other_tenant_forced newcomer throttle power_cap
     card_slows sensor_clock mig mig_by_uuid two_gpus_swapped

@@ -5,11 +5,13 @@
 #include "test_helpers.h"
 
 #include "ecocompute/plan_file.h"
+#include "protocol/journal.h"
 #include "sys/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static eco_status parse(const char *text, eco_plan_file *out, eco_error *err) {
@@ -99,6 +101,7 @@ static void refusals(void **state) {
          "t:4:12: batch: '65' is not usable; expected a whole number from 1 to 64"},
         {ONE "    batch: [1, 0]\n",
          "t:4:16: batch: '0' is not usable; expected a whole number from 1 to 64"},
+        {ONE "    precisions: []\n", "t:4:17: precisions: expected a list of formats"},
         {ONE "    batch: []\n", "t:4:12: batch: expected a number or a list of numbers"},
         {ONE "    blocks: 1.5\n",
          "t:4:13: blocks: '1.5' is not usable; expected a whole number from 1 to 64"},
@@ -177,6 +180,9 @@ static void begun_and_resumed(void **state) {
     assert_string_equal(folder, "01-qwen2-7b-b1");
     ASSERT_OK(eco_plan_index_end(index, 0, ECO_EXPERIMENT_DONE, 0, NULL, &err), &err);
     ASSERT_OK(eco_plan_index_begin(index, 1, folder, &err), &err);
+    eco_plan_index *other = NULL;
+    assert_int_equal(eco_plan_index_open(p.folder, &plan, true, &other, &err), ECO_E_BUSY);
+    assert_non_null(strstr(err.message, "another run is at work"));
     eco_plan_index_free(index); /* as if the program had been killed in the second */
 
     assert_int_equal(eco_plan_index_open(p.folder, &plan, false, &index, &err), ECO_E_USAGE);
@@ -197,6 +203,64 @@ static void begun_and_resumed(void **state) {
     eco_plan_index_free(index);
     eco_plan_file_free(&plan);
     remove_folder(&p);
+}
+
+/* A journal in `folder`/`name`: metered by `meter`, ended as `how`. */
+static void write_journal(const place *p, const char *name, const char *meter, const char *how) {
+    char folder[160];
+    char text[3][96];
+    eco_journal *journal = NULL;
+    eco_error err;
+    snprintf(folder, sizeof folder, "%s/%s", p->folder, name);
+    assert_int_equal(mkdir(folder, 0755), 0);
+    snprintf(text[0], sizeof text[0], "{\"record\": \"plan\", \"meter\": \"%s\"}", meter);
+    snprintf(text[1], sizeof text[1], "{\"record\": \"block\"}");
+    snprintf(text[2], sizeof text[2], "{\"record\": \"end\", \"how\": \"%s\"}", how);
+    ASSERT_OK(ecoi_journal_open(folder, &journal, &err), &err);
+    ASSERT_OK(ecoi_journal_cut(journal, &err), &err);
+    for (size_t i = 0; i < 3; i++) {
+        ecoi_json_doc doc = {0};
+        ASSERT_OK(ecoi_json_read(text[i], strlen(text[i]), "here", &doc, &err), &err);
+        ASSERT_OK(ecoi_journal_append(journal, doc.root, &err), &err);
+        ecoi_json_fini(&doc);
+    }
+    ecoi_journal_close(journal, false);
+}
+
+/* Killed between an experiment's last record and the index: what its journal calls finished is not begun anew. */
+static void finished_before_the_index(void **state) {
+    (void)state;
+    static const struct {
+        const char *meter, *how;
+        eco_experiment_state wanted;
+    } rows[] = {{"nvml, counter", "finished", ECO_EXPERIMENT_DONE},
+                {"", "finished", ECO_EXPERIMENT_UNMEASURED},
+                {"nvml, counter", "interrupted", ECO_EXPERIMENT_RUNNING}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const place p = make_folder();
+        eco_plan_file plan;
+        eco_plan_index *index = NULL;
+        eco_error err;
+        char folder[ECO_EXPERIMENT_NAME_MAX + 16];
+        char path[2][160];
+        ASSERT_OK(parse(two, &plan, &err), &err);
+        ASSERT_OK(eco_plan_index_open(p.folder, &plan, false, &index, &err), &err);
+        ASSERT_OK(eco_plan_index_begin(index, 0, folder, &err), &err);
+        eco_plan_index_free(index);
+        write_journal(&p, folder, rows[i].meter, rows[i].how);
+        for (int again = 0; again < 2; again++) { /* it is written down, too */
+            ASSERT_OK(eco_plan_index_open(p.folder, &plan, true, &index, &err), &err);
+            assert_int_equal(eco_plan_index_state(index, 0), rows[i].wanted);
+            assert_int_equal(eco_plan_index_state(index, 1), ECO_EXPERIMENT_PENDING);
+            eco_plan_index_free(index);
+        }
+        snprintf(path[0], sizeof path[0], "%s/%s/journal", p.folder, folder);
+        snprintf(path[1], sizeof path[1], "%s/%s", p.folder, folder);
+        assert_int_equal(unlink(path[0]), 0);
+        assert_int_equal(rmdir(path[1]), 0);
+        eco_plan_file_free(&plan);
+        remove_folder(&p);
+    }
 }
 
 static void foreign_index(void **state) {
@@ -265,6 +329,7 @@ int main(void) {
                                        cmocka_unit_test(refusals),
                                        cmocka_unit_test(too_many),
                                        cmocka_unit_test(begun_and_resumed),
+                                       cmocka_unit_test(finished_before_the_index),
                                        cmocka_unit_test(foreign_index),
                                        cmocka_unit_test(edited_index)};
     return cmocka_run_group_tests(tests, NULL, NULL);

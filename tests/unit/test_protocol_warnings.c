@@ -129,6 +129,22 @@ static void reset(fixture *f) {
 static void frozen(fixture *f) {
     f->session.fault.code = ECO_E_TIMEOUT;
 }
+static void no_counter_but_power(fixture *f, double rise_s) {
+    f->session.meter_info.energy_field = NULL;
+    f->session.sensor.seconds = 3.0;
+    f->session.sensor.power_rise_s =
+        rise_s > 0.0 ? eco_reading_of(rise_s) : eco_reading_absent(ECO_ABSENT_FAILED);
+    f->session.sensor.power_period_s = eco_reading_of(0.1);
+}
+static void never_rose(fixture *f) {
+    no_counter_but_power(f, 0.0);
+}
+static void rose_late(fixture *f) {
+    no_counter_but_power(f, 2.41); /* with its period 2.51 of 5 s */
+}
+static void rose_in_time(fixture *f) {
+    no_counter_but_power(f, 2.39);
+}
 static void stuck(fixture *f) {
     f->session.fault.code = ECO_E_STUCK;
 }
@@ -145,6 +161,9 @@ static void unsteady(fixture *f) {
 }
 static void few_tokens(fixture *f) {
     third(f)->figures.tokens = 9.0;
+}
+static void few_steps(fixture *f) {
+    f->plan.batch = 128; /* 1250 tokens are 9.8 steps */
 }
 static void stopped(fixture *f) {
     f->session.partial = true;
@@ -208,6 +227,9 @@ static const struct {
 } cases[] = {
     {"counter_integral_disagree", disagree},
     {"no_energy_counter", no_counter},
+    {"no_energy_counter", rose_in_time},
+    {"power_stale", never_rose},
+    {"power_stale", rose_late},
     {"contended", tenant_before},
     {"contended", tenant_later},
     {"throttled", hot},
@@ -221,6 +243,7 @@ static const struct {
     {"cooldown_cap", warm},
     {"steady_not_reached", unsteady},
     {"tokens_short", few_tokens},
+    {"tokens_short", few_steps},
     {"device_lost", lost},
     {"driver_stuck", stuck},
     {"partial", stopped},
@@ -255,7 +278,9 @@ static void assert_only(const fixture *f, const char *code) {
     ecoi_report_warnings(&f->session, 1, report);
     for (eco_warning w = 0; w < ECO_WARNING_COUNT; w++) {
         const char *own = eco_warning_at(w)->code;
-        const bool wanted = always(w) || (code != NULL && strcmp(own, code) == 0);
+        const bool with_it = w == ECO_WARNING_NO_COUNTER && code != NULL &&
+                             strcmp(code, "power_stale") == 0; /* one is not without the other */
+        const bool wanted = always(w) || with_it || (code != NULL && strcmp(own, code) == 0);
         if (eco_report_has_warning(report, w) != wanted) {
             print_error("case %s: %s is %s\n", code != NULL ? code : "(good run)", own,
                         wanted ? "missing" : "there without cause");
@@ -282,6 +307,36 @@ static void test_each_raises_its_own(void **state) {
     }
 }
 
+/* The detail names the worst window, not the first. */
+static void test_worst_is_told(void **state) {
+    (void)state;
+    fixture *f = good_run();
+    gap(f);
+    f->session.arms[1].windows[3].stats.longest_gap_ns = 3480000000;
+    disagree(f);
+    f->session.arms[0].windows[4].figures.counter_to_integral = 0.559;
+    eco_report *report = eco_report_new();
+    assert_non_null(report);
+    ecoi_report_warnings(&f->session, 1, report);
+    uint32_t n_seen = 0;
+    for (uint32_t i = 0; i < eco_report_array_size(report, ECO_FIELD_WA_CODE, ECO_TOP); i++) {
+        const char *code = NULL;
+        const char *detail = NULL;
+        assert_true(eco_report_string(report, ECO_FIELD_WA_CODE, ECO_AT1(i), &code));
+        (void)eco_report_string(report, ECO_FIELD_WA_DETAIL, ECO_AT1(i), &detail);
+        if (strcmp(code, "counter_integral_disagree") == 0) {
+            assert_string_equal(detail, "FP16 decode block 5: ratio 0.559");
+            n_seen++;
+        } else if (strcmp(code, "sample_gap") == 0) {
+            assert_string_equal(detail, "NF4 block 4: 3.48 s");
+            n_seen++;
+        }
+    }
+    assert_int_equal(n_seen, 2);
+    eco_report_free(report);
+    ecoi_free(f);
+}
+
 static void test_every_row_has_a_case(void **state) {
     (void)state;
     for (eco_warning w = 0; w < ECO_WARNING_COUNT; w++) {
@@ -300,6 +355,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_run_has_none),
         cmocka_unit_test(test_each_raises_its_own),
+        cmocka_unit_test(test_worst_is_told),
         cmocka_unit_test(test_every_row_has_a_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

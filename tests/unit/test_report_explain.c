@@ -15,8 +15,7 @@ static eco_bound_input card(double bytes, double token_us, double launches) {
                              .read_bytes_per_s = 4e12,
                              .read_j_per_byte = 150e-12,
                              .launch_s = 2e-6,
-                             .launches_per_token = launches,
-                             .on_gpu = true};
+                             .launches_per_token = launches};
 }
 
 static const char *bound_of(eco_bound_input input) {

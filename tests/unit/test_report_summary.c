@@ -136,6 +136,9 @@ static void time_only(void **state) {
     add_speed(r, 0, 1, 9.0);
     add_speed(r, 1, 0, 12.0);
     add_speed(r, 1, 1, 12.0);
+    add_speed(r, 0, 2, 9.0); /* of a block that was not finished: not counted */
+    add_speed(r, 1, 2, 900.0);
+    eco_report_set_integer(r, ECO_FIELD_TR_DONE, ECO_TOP, 2);
     expect(r, HEAD "  FP16                 -           -         8.0         -  unknown\n"
                    "  NF4                  -           -        12.0         -  unknown\n"
                    "energy: unavailable. no meter here\n"
