@@ -28,11 +28,15 @@ static const struct {
     double sd;
 } session_sds[] = {{"NF4", 0.1087}, {"INT8", 0.2375}};
 static const double SAME_STACK_SD = 0.05;
+static const double NATIVE_SD = 0.0120; /* any precision */
 
 double ecoi_session_sd(const char *engine, const char *precision, bool same_stack) {
     const bool pooled = strcmp(engine, curves_engine) == 0;
     double sd = 0;
-    if (same_stack || strcmp(engine, "native") == 0) {
+    if (strcmp(engine, "native") == 0) {
+        return NATIVE_SD;
+    }
+    if (same_stack) {
         return SAME_STACK_SD;
     }
     for (size_t i = 0; i < sizeof session_sds / sizeof session_sds[0]; i++) {

@@ -45,8 +45,8 @@ bool ecoi_cell_sizes(const eco_anchor_table *table, const ecoi_cell_query *query
 /* Standard deviation of ln(quantized / FP16) between sessions of one case, pooled over the cases of the tidy table that
  * have several; for a precision or an engine of which there are none, the largest. tests/unit/test_model_cell.c computes it
  * again. `same_stack`: between sessions of one named stack. These are few and mostly of one host, so it is not below the
- * 0.05 that the energy model gives a row (docs/energy-model.md). Engine native has 0.05 too: its two sittings, on two cards
- * and two versions of its kernels, are apart by half of that (data/h200, tests/unit/test_model_engine.c). */
+ * 0.05 that the energy model gives a row (docs/energy-model.md). Engine native has its own: four sessions on four cards, one
+ * version of its kernels (data/h200/study-3 and study-4, tests/unit/test_model_engine.c). */
 double ecoi_session_sd(const char *engine, const char *precision, bool same_stack);
 
 /* Rows of this class, precision and engine with batch 1, or above it. */

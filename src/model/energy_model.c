@@ -21,9 +21,10 @@ static const eco_energy_params frozen = {
     .effects = frozen_effects,
     .correlation = frozen_correlation,
     .seen = frozen_seen,
+    .multiples = frozen_multiples,
     .n_effects = sizeof frozen_effects / sizeof frozen_effects[0],
     .n_seen = sizeof frozen_seen / sizeof frozen_seen[0],
-    .quantile = frozen_quantile,
+    .n_multiples = sizeof frozen_multiples / sizeof frozen_multiples[0],
 };
 
 const eco_energy_params *eco_energy_model_frozen(void) {
@@ -232,6 +233,17 @@ bool ecoi_energy_is_seen(const eco_energy_params *params, const ecoi_energy_case
     return false;
 }
 
+double ecoi_energy_multiple_of(const eco_energy_params *params, const char *engine) {
+    double largest = 0.0;
+    for (size_t i = 0; i < params->n_multiples; i++) {
+        if (strcmp(params->multiples[i].engine, engine) == 0) {
+            return params->multiples[i].value;
+        }
+        largest = fmax(largest, params->multiples[i].value);
+    }
+    return largest > 0.0 ? largest : 1.96;
+}
+
 static eco_status precision_of(const eco_energy_params *p, const eco_energy_query *q,
                                ecoi_energy_case *c, eco_error *err) {
     const char *engine = q->engine != NULL ? q->engine : "transformers";
@@ -284,6 +296,6 @@ eco_status eco_energy_model_predict(const eco_energy_params *params, const eco_e
     if (query->gpu == NULL || query->gpu[0] == '\0') {
         answer.domain |= ECO_ENERGY_CARD_TYPICAL;
     }
-    ecoi_energy_estimate_of(&answer, params->quantile, out);
+    ecoi_energy_estimate_of(&answer, ecoi_energy_multiple_of(params, c.engine), out);
     return ECO_OK;
 }

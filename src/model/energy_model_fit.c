@@ -329,7 +329,6 @@ static eco_status hand_over(fit *f, eco_energy_params **out, eco_error *err) {
     p->seen = f->seen;
     p->n_effects = f->n_effects;
     p->n_seen = f->n_seen;
-    p->quantile = 1.96;
     f->effects = NULL;
     f->correlation = NULL;
     f->seen = NULL;
@@ -371,5 +370,6 @@ void eco_energy_params_free(eco_energy_params *params) {
     free_read_only(params->effects);
     free_read_only(params->correlation);
     free_read_only(params->seen);
+    free_read_only(params->multiples);
     ecoi_free(params);
 }

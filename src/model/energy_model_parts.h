@@ -28,14 +28,16 @@ typedef enum ecoi_energy_kind {
     ECOI_ENERGY_PRODUCT,   /* J a 1e9 multiply-adds of the second and later sequences */
     ECOI_ENERGY_ENGINE,    /* key engine: its launches against transformers' */
     ECOI_ENERGY_LAUNCH_RATIO, /* key precision: launches of a quantized layer against FP16's, transformers */
-    ECOI_ENERGY_UNPACK,      /* key engine|precision: J a 1e9 weights unpacked */
-    ECOI_ENERGY_CARD_LAUNCH, /* key card */
-    ECOI_ENERGY_CARD_BYTE,   /* key card */
-    ECOI_ENERGY_CARD_WEIGHT, /* key card: J a 1e9 weights, in any format (slow arithmetic) */
-    ECOI_ENERGY_SESSION,     /* key session: launches of all arms */
-    ECOI_ENERGY_HOST,        /* key card|stack: launches of all arms */
-    ECOI_ENERGY_HOST_RATIO,  /* key precision|card|stack */
-    ECOI_ENERGY_STACK_RATIO, /* key precision|stack */
+    ECOI_ENERGY_UNPACK,       /* key engine|precision: J a 1e9 weights unpacked */
+    ECOI_ENERGY_CARD_LAUNCH,  /* key card */
+    ECOI_ENERGY_CARD_BYTE,    /* key card */
+    ECOI_ENERGY_CARD_WEIGHT,  /* key card: J a 1e9 weights, in any format (slow arithmetic) */
+    ECOI_ENERGY_SESSION,      /* key session: launches of all arms */
+    ECOI_ENERGY_HOST,         /* key card|stack: launches of all arms */
+    ECOI_ENERGY_HOST_RATIO,   /* key precision|card|stack */
+    ECOI_ENERGY_STACK_RATIO,  /* key precision|stack */
+    ECOI_ENERGY_UNPACK_BATCH, /* key engine|precision: unpacking at batch above 1 against batch 1 */
+    ECOI_ENERGY_PRODUCT_RATIO, /* key engine|precision: a multiply-add against FP16's */
     ECOI_ENERGY_KIND_COUNT
 } ecoi_energy_kind;
 
@@ -52,13 +54,18 @@ typedef struct ecoi_energy_seen {
     double params_b_min, params_b_max, batch_max;
 } ecoi_energy_seen;
 
+/* Of |log error| over its predicted standard deviation, 95 % of an engine's held-out rows. */
+typedef struct ecoi_energy_multiple {
+    char engine[16];
+    double value;
+} ecoi_energy_multiple;
+
 struct eco_energy_params {
     const ecoi_energy_effect *effects;
     const int8_t *correlation; /* of effects i > j, in percent, at i (i - 1) / 2 + j */
     const ecoi_energy_seen *seen;
-    size_t n_effects, n_seen;
-    double
-        quantile; /* of |log error| over its predicted standard deviation, 95 % of held-out rows */
+    const ecoi_energy_multiple *multiples;
+    size_t n_effects, n_seen, n_multiples;
 };
 
 double ecoi_energy_prior_mean(ecoi_energy_kind kind, const char *key);
@@ -126,6 +133,8 @@ void ecoi_energy_solve(const double *l, size_t n, double *x); /* x: right side i
 
 /* The engine and precision were measured somewhere: without that there is no answer. */
 bool ecoi_energy_is_seen(const eco_energy_params *params, const ecoi_energy_case *c);
+/* The interval's multiple. An engine of which no row could be held out has the largest of the others'. */
+double ecoi_energy_multiple_of(const eco_energy_params *params, const char *engine);
 /* Prediction without the interval's multiple: log ratio and its standard deviation. */
 typedef struct ecoi_energy_answer {
     double fp16_j, quant_j, log_ratio, sd;

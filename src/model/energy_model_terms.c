@@ -30,7 +30,8 @@ static const prior priors[ECOI_ENERGY_KIND_COUNT] = {
     [ECOI_ENERGY_CARD_WEIGHT] = {-3.9120, 1.5}, /* 0.02 J: next to nothing */
     [ECOI_ENERGY_SESSION] = {0.0, 0.1},          [ECOI_ENERGY_HOST] = {0.0, 0.3},
     [ECOI_ENERGY_HOST_RATIO] = {0.0, 0.2}, /* INT8 below */
-    [ECOI_ENERGY_STACK_RATIO] = {0.0, 0.1},
+    [ECOI_ENERGY_STACK_RATIO] = {0.0, 0.1},      [ECOI_ENERGY_UNPACK_BATCH] = {0.0, 0.7},
+    [ECOI_ENERGY_PRODUCT_RATIO] = {0.0, 0.5},
 };
 
 /* LLM.int8 is a chain of small kernels: four times the launches, and a stack changes that by half as much again. */
@@ -122,7 +123,11 @@ void ecoi_energy_sum_of(const ecoi_energy_case *c, bool quantized, ecoi_energy_s
         times(term(out, share * s->linear_g), ECOI_ENERGY_CARD_WEIGHT, 1.0, c->gpu, "", "");
     }
     if (quantized) {
-        times(term(out, share * s->linear_g), ECOI_ENERGY_UNPACK, 1.0, c->engine, c->precision, "");
+        ecoi_energy_term *t = term(out, share * s->linear_g);
+        times(t, ECOI_ENERGY_UNPACK, 1.0, c->engine, c->precision, "");
+        if (!bitsandbytes && c->batch > 1.0) {
+            times(t, ECOI_ENERGY_UNPACK_BATCH, 1.0, c->engine, c->precision, "");
+        }
     }
     /* bitsandbytes has a fused 4-bit product for one row; for more it unpacks the matrix to FP16 and multiplies that. */
     if (quantized && bitsandbytes && c->batch > 1.0 && strcmp(c->precision, "NF4") == 0) {
@@ -131,7 +136,12 @@ void ecoi_energy_sum_of(const ecoi_energy_case *c, bool quantized, ecoi_energy_s
         times(t, ECOI_ENERGY_NF4_BATCH, 1.0, "", "", "");
     }
     if (c->batch > 1.0) {
-        times(term(out, (1.0 - share) * (s->linear_g + s->head_g)), ECOI_ENERGY_PRODUCT, 1.0, "",
-              "", "");
+        const double products = 1.0 - share;
+        times(term(out, products * s->head_g), ECOI_ENERGY_PRODUCT, 1.0, "", "", "");
+        ecoi_energy_term *t = term(out, products * s->linear_g);
+        times(t, ECOI_ENERGY_PRODUCT, 1.0, "", "", "");
+        if (quantized && !bitsandbytes) {
+            times(t, ECOI_ENERGY_PRODUCT_RATIO, 1.0, c->engine, c->precision, "");
+        }
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Held-out error and the width of the interval. Each session (or stack, or card) is left out in turn, the rest is fitted,
- * its rows are predicted. The interval's multiple for a row comes from the held-out errors of the other groups (cross
- * conformal), so that its coverage can be counted on rows that set nothing. Pure.
+ * its rows are predicted. The interval's multiple for a row comes from the held-out errors of the other groups of its
+ * engine (cross conformal), so that its coverage can be counted on rows that set nothing. Pure.
  */
 #include "core/alloc.h"
 #include "model/energy_model_parts.h"
@@ -149,7 +149,8 @@ eco_status eco_energy_model_validate(const eco_anchor_table *rows, eco_energy_ho
         }
         size_t others = 0;
         for (size_t j = 0; j < rows->n; j++) {
-            if (h.group[j] != h.group[i] && h.score[j] >= 0.0) {
+            if (h.group[j] != h.group[i] && h.score[j] >= 0.0 &&
+                strcmp(rows->rows[j].engine, rows->rows[i].engine) == 0) {
                 h.sorted[others++] = h.score[j];
             }
         }
@@ -160,25 +161,50 @@ eco_status eco_energy_model_validate(const eco_anchor_table *rows, eco_energy_ho
     return status;
 }
 
-/* The frozen multiple: of the held-out errors by session and by card together. */
-static eco_status calibrate(const eco_anchor_table *rows, eco_energy_params *params,
-                            eco_error *err) {
-    held h;
-    ECO_TRY(held_init(&h, rows->n, err));
-    static const eco_energy_holdout both[] = {ECO_ENERGY_BY_SESSION, ECO_ENERGY_BY_CARD};
-    size_t n = 0;
-    eco_status status = ECO_OK;
-    for (size_t k = 0; k < 2 && status == ECO_OK; k++) {
-        status = hold_all(rows, both[k], &h, err);
-        for (size_t i = 0; status == ECO_OK && i < rows->n; i++) {
-            if (h.score[i] >= 0.0) {
-                h.sorted[n++] = h.score[i];
+/* One multiple an engine: of the held-out errors by session and by card together. */
+static void set_multiples(const eco_anchor_table *rows, const double *scores, double *sorted,
+                          ecoi_energy_multiple *out, size_t *n_out) {
+    for (size_t i = 0; i < rows->n; i++) {
+        const char *engine = rows->rows[i].engine;
+        size_t n = 0;
+        for (size_t j = 0; j < 2 * rows->n; j++) {
+            const eco_anchor *row = &rows->rows[j % rows->n];
+            if (scores[j] >= 0.0 && strcmp(row->engine, engine) == 0) {
+                sorted[n++] = scores[j];
             }
         }
+        bool told = n == 0;
+        for (size_t k = 0; k < *n_out && !told; k++) {
+            told = strcmp(out[k].engine, engine) == 0;
+        }
+        if (!told) {
+            ecoi_energy_copy(out[*n_out].engine, sizeof out[*n_out].engine, engine);
+            out[(*n_out)++].value = quantile_of(sorted, n);
+        }
+    }
+}
+
+static eco_status calibrate(const eco_anchor_table *rows, eco_energy_params *params,
+                            eco_error *err) {
+    static const eco_energy_holdout both[] = {ECO_ENERGY_BY_SESSION, ECO_ENERGY_BY_CARD};
+    held h;
+    ECO_TRY(held_init(&h, rows->n, err));
+    double *scores = ecoi_calloc(2 * rows->n + 1, sizeof *scores);
+    ecoi_energy_multiple *multiples = ecoi_calloc(rows->n + 1, sizeof *multiples);
+    eco_status status = scores != NULL && multiples != NULL
+                            ? ECO_OK
+                            : eco_error_set(err, ECO_E_NO_MEMORY, 0, "energy model: out of memory");
+    for (size_t k = 0; k < 2 && status == ECO_OK; k++) {
+        status = hold_all(rows, both[k], &h, err);
+        memcpy(scores + k * rows->n, h.score, rows->n * sizeof *scores);
     }
     if (status == ECO_OK) {
-        params->quantile = quantile_of(h.sorted, n);
+        set_multiples(rows, scores, h.sorted, multiples, &params->n_multiples);
+        params->multiples = multiples;
+        multiples = NULL;
     }
+    ecoi_free(multiples);
+    ecoi_free(scores);
     held_fini(&h);
     return status;
 }

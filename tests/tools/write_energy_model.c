@@ -42,7 +42,12 @@ int main(void) {
                s->engine, s->precision, (unsigned)s->n_rows, s->params_b_min, s->params_b_max,
                s->batch_max);
     }
-    printf("};\nstatic const double frozen_quantile = %.6f;\n", params->quantile);
+    puts("};\n/* engine, the multiple of its intervals */\n"
+         "static const ecoi_energy_multiple frozen_multiples[] = {");
+    for (size_t i = 0; i < params->n_multiples; i++) {
+        printf("    {\"%s\", %.6f},\n", params->multiples[i].engine, params->multiples[i].value);
+    }
+    puts("};");
     eco_energy_params_free(params);
     return 0;
 }

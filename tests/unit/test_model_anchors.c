@@ -15,7 +15,7 @@
 
 /* ---- A source as cells ---- */
 
-enum { SOURCE_ROWS_MAX = 64, SOURCE_COLUMNS_MAX = 64, SOURCE_CELL_MAX = 400 };
+enum { SOURCE_ROWS_MAX = 80, SOURCE_COLUMNS_MAX = 64, SOURCE_CELL_MAX = 400 };
 
 typedef struct source {
     char cells[SOURCE_ROWS_MAX][SOURCE_COLUMNS_MAX][SOURCE_CELL_MAX]; /* row 0: the names */
@@ -197,33 +197,58 @@ static void test_repeats(void **state) {
     free(s);
 }
 
-static void test_own_study(void **state) {
-    (void)state;
-    source *s = load_source("../../data/h200/study/study.csv");
+/* Rows of the study whose kernels are those of the tree. Left out: contexts, which the table's cases do not tell apart, and
+ * NF4-DQ, which the energy model does not know. */
+static size_t check_sitting(const char *file) {
+    source *s = load_source(file);
     const eco_anchor_table *table = eco_anchors_builtin();
     size_t n = 0;
-    for (size_t k = 0; k < table->n; k++) {
-        const eco_anchor *row = &table->rows[k];
-        if (strcmp(row->engine, "native") != 0) {
+    for (size_t i = 1; i < s->n_rows; i++) {
+        const eco_anchor *found = NULL;
+        for (size_t k = 0; k < table->n; k++) {
+            const eco_anchor *row = &table->rows[k];
+            if (strcmp(row->session, cell(s, i, "session")) == 0 &&
+                strcmp(row->model, cell(s, i, "model")) == 0 &&
+                strcmp(row->precision, cell(s, i, "precision")) == 0 &&
+                row->batch.value == number(s, i, "batch") &&
+                row->context.value == number(s, i, "context")) {
+                assert_null(found);
+                found = row;
+            }
+        }
+        assert_int_equal(found != NULL, number(s, i, "context") == 256 &&
+                                            strcmp(cell(s, i, "precision"), "NF4-DQ") != 0);
+        if (found == NULL) {
             continue;
         }
-        size_t i = 1;
-        while (i < s->n_rows && (strcmp(cell(s, i, "model"), row->model) != 0 ||
-                                 strcmp(cell(s, i, "precision"), row->precision) != 0 ||
-                                 number(s, i, "batch") != row->batch.value)) {
-            i++;
-        }
-        assert_true(i < s->n_rows);
-        ASSERT_NEAR(row->energy_fp16_j1k.value, number(s, i, "energy_fp16_j1k"), 0.0);
-        ASSERT_NEAR(row->energy_quant_j1k.value, number(s, i, "energy_quant_j1k"), 0.0);
-        ASSERT_NEAR(row->energy_quant_sd_j1k.value, number(s, i, "energy_quant_std_j1k"), 0.0);
-        ASSERT_NEAR(row->context.value, number(s, i, "context"), 0.0);
-        assert_string_equal(row->session, cell(s, i, "session"));
-        assert_int_equal(row->n_trials, 1); /* blocks of one run are no trials */
         n++;
+        assert_string_equal(found->engine, "native");
+        ASSERT_NEAR(found->energy_fp16_j1k.value, number(s, i, "energy_fp16_j1k"), 0.0);
+        ASSERT_NEAR(found->energy_quant_j1k.value, number(s, i, "energy_quant_j1k"), 0.0);
+        ASSERT_NEAR(found->energy_quant_sd_j1k.value, number(s, i, "energy_quant_std_j1k"), 0.0);
+        ASSERT_NEAR(found->throughput_quant_tok_s.value, number(s, i, "tokens_per_s_quant"), 0.0);
+        ASSERT_NEAR(found->power_quant_w.value, number(s, i, "power_quant_w"), 0.0);
+        assert_non_null(strstr(found->note, cell(s, i, "card")));
+        assert_int_equal(strstr(found->note, "stopped early") != NULL,
+                         strstr(cell(s, i, "note"), "partial") != NULL);
+        assert_int_equal(found->n_trials, 1); /* blocks of one run are no trials */
     }
-    assert_int_equal(n, s->n_rows - 1);
     free(s);
+    return n;
+}
+
+static void test_own_study(void **state) {
+    (void)state;
+    const eco_anchor_table *table = eco_anchors_builtin();
+    size_t n_native = 0;
+    for (size_t k = 0; k < table->n; k++) {
+        n_native += strcmp(table->rows[k].engine, "native") == 0;
+    }
+    const size_t third = check_sitting("../../data/h200/study-3/study.csv");
+    const size_t fourth = check_sitting("../../data/h200/study-4/study.csv");
+    assert_int_equal(third, 31);
+    assert_int_equal(fourth, 43);
+    assert_int_equal(n_native, third + fourth);
 }
 
 /* What holds of every row, from whatever source. */
