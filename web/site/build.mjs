@@ -70,6 +70,7 @@ async function script(entry, more = {}) {
     target: "es2022",
     minify: true,
     legalComments: "inline",
+  charset: "utf8",
     jsx: "automatic",
     jsxImportSource: "preact",
     write: false,

@@ -19,7 +19,7 @@ function row(path, report) {
   return {
     report: path,
     session: typeof session === "string" ? session : (session?.id ?? report.run_id ?? path),
-    date: report.timestamp_utc,
+    date: report.timestamp_utc?.replace(/\.\d+Z$/, "Z"), // to the second
     gpu: system.gpu,
     arch: system.gpu_arch,
     model: workload.model_name,
@@ -39,10 +39,7 @@ function row(path, report) {
     n_blocks: repeat?.n ?? null,
     energy_mj: results.energy_per_token_mj,
     energy_fp16_mj: results.fp16_energy_per_token_mj,
-    tokens_per_s: results.throughput_tokens_per_s ?? null,
-    power_w: results.avg_power_watts ?? null,
     warnings: (report.warnings ?? []).map((one) => one.code ?? String(one)),
-    schema: report.schema_version,
   };
 }
 
@@ -76,10 +73,7 @@ const SHAPE = {
   n_blocks: orNull(number),
   energy_mj: number,
   energy_fp16_mj: number,
-  tokens_per_s: orNull(number),
-  power_w: orNull(number),
   warnings: list(text),
-  schema: text,
 };
 
 function checked(one) {

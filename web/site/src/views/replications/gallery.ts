@@ -33,10 +33,7 @@ export interface GalleryRow {
   n_blocks: number | null;
   energy_mj: number;
   energy_fp16_mj: number;
-  tokens_per_s: number | null;
-  power_w: number | null;
   warnings: string[];
-  schema: string;
 }
 
 export interface Gallery {
