@@ -174,12 +174,15 @@ typedef struct journal_end {
 
 static eco_status note_end(void *user, uint32_t index, const ecoi_json *payload,
                            char reason[ECO_JOURNAL_REASON_MAX], eco_error *err) {
-    (void)index;
-    (void)reason;
-    (void)err;
     journal_end *end = user;
     const char *record = text_of(member(payload, "record"));
-    if (strcmp(record, "plan") == 0) {
+    const bool plan = strcmp(record, "plan") == 0;
+    (void)err;
+    if (index == 0 && !plan) {
+        (void)snprintf(reason, ECO_JOURNAL_REASON_MAX, "it does not begin with a plan");
+        return ECO_E_INVALID;
+    }
+    if (plan) {
         end->metered = text_of(member(payload, "meter"))[0] != '\0';
     }
     end->finished =

@@ -150,7 +150,7 @@ is_status 0
 for report in "${committed[@]}"; do
     rm -rf older
     mkdir older
-    cp "$(dirname "$report")"/power_trace_*.csv older
+    cp "$(dirname "$report")"/power_trace*.csv older
     jq '.uncertainty.u_expanded.tick_pct += 0.002 | .explain.arms[0].roofline_us += 0.01
         | .explain.why |= sub("reads [0-9]"; "reads x")' "$report" >older/energy.json
     run validate --recompute older/energy.json
