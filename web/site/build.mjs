@@ -13,7 +13,7 @@ import { gzipSync } from "node:zlib";
 import { buildFacts, downloads } from "./pack/facts.mjs";
 import { readGallery } from "./pack/gallery.mjs";
 import { gzipSmall } from "./pack/gzip.mjs";
-import { pageHtml } from "./pack/html.mjs";
+import { asciiJson, pageHtml } from "./pack/html.mjs";
 import { runPrerender } from "./pack/prerender.mjs";
 import { redirects } from "./pack/redirects.mjs";
 import { readExample, readSchema } from "./pack/schema.mjs";
@@ -40,7 +40,7 @@ const blocks = {};
 
 /** Data stand beside the script and not in it: what is no script need not be parsed as one. */
 function json(name, value) {
-  blocks[name] = JSON.stringify(value).replaceAll("<", "\\u003c");
+  blocks[name] = asciiJson(value);
   return { contents: `export default JSON.parse(document.getElementById("${name}").textContent)`, loader: "js" };
 }
 
@@ -70,7 +70,6 @@ async function script(entry, more = {}) {
     target: "es2022",
     minify: true,
     legalComments: "inline",
-  charset: "utf8",
     jsx: "automatic",
     jsxImportSource: "preact",
     write: false,

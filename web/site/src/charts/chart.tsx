@@ -47,25 +47,24 @@ function useWidth(initial: number): [number, { current: HTMLDivElement | null }]
 }
 
 function Axes({ f, props }: { f: Frame; props: ChartProps }): JSX.Element {
+  const across = (v: number): string => `M${f.left} ${f.y(v)}H${f.right}`;
   return (
     <g class="axes" aria-hidden="true">
+      <path class="grid" d={f.y.ticks.filter((v) => v !== 0).map(across).join("")} />
+      <path
+        class="base"
+        d={`${f.y.ticks.includes(0) ? across(0) : ""}${f.x.ticks.map((v) => `M${f.x(v)} ${f.bottom}v5`).join("")}M${f.left} ${f.bottom}H${f.right}`}
+      />
       {f.y.ticks.map((v) => (
-        <g key={v}>
-          <path class={v === 0 ? "zero" : "grid"} d={`M${f.left} ${f.y(v)}H${f.right}`} />
-          <text x={f.left - 8} y={f.y(v)} dy="0.32em" text-anchor="end">
-            {f.y.text(v)}
-          </text>
-        </g>
+        <text key={v} x={f.left - 8} y={f.y(v) + 4} text-anchor="end">
+          {f.y.text(v)}
+        </text>
       ))}
       {f.x.ticks.map((v) => (
-        <g key={v}>
-          <path class="tick" d={`M${f.x(v)} ${f.bottom}v5`} />
-          <text x={f.x(v)} y={f.bottom + 18} text-anchor="middle">
-            {f.x.text(v)}
-          </text>
-        </g>
+        <text key={`x${v}`} x={f.x(v)} y={f.bottom + 18} text-anchor="middle">
+          {f.x.text(v)}
+        </text>
       ))}
-      <path class="base" d={`M${f.left} ${f.bottom}H${f.right}`} />
       <text class="label" x={f.right} y={f.bottom + 36} text-anchor="end">
         {props.x.label}
       </text>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { scaleLinear, scaleLog } from "d3-scale";
+import { ticks as linearTicks } from "d3-array";
 import type { Axis } from "./types.js";
 
 export interface Scale {
@@ -26,16 +26,17 @@ function logTicks([lo, hi]: readonly [number, number], n: number): number[] {
   return ticks;
 }
 
+/** `range`: pixels of the domain's ends. Log axes ask for positive domains. `n`: ticks, roughly. */
 export function makeScale(axis: Axis, range: readonly [number, number], n: number): Scale {
   const domain: [number, number] = [axis.domain[0], axis.domain[1]];
-  const base =
-    axis.scale === "log"
-      ? scaleLog().domain(domain).range([range[0], range[1]])
-      : scaleLinear().domain(domain).range([range[0], range[1]]);
-  const ticks = axis.ticks ?? (axis.scale === "log" ? logTicks(domain, n) : base.ticks(n));
+  const log = axis.scale === "log";
+  const along = log ? Math.log : Number;
+  const [from, to] = [along(domain[0]), along(domain[1])];
+  const place = (value: number): number => range[0] + ((along(value) - from) / (to - from || 1)) * (range[1] - range[0]);
+  const ticks = axis.ticks ?? (log ? logTicks(domain, n) : linearTicks(domain[0], domain[1], n));
   const plain = (value: number): string => String(Number(value.toPrecision(12))).replace("-", "\u2212");
   const tenth = (px: number): number => Math.round(px * 10) / 10; // of a pixel: no eye sees less, and the page is shorter
-  return Object.assign((value: number) => tenth(base(value)), { domain, ticks, text: axis.format ?? plain });
+  return Object.assign((value: number) => tenth(place(value)), { domain, ticks, text: axis.format ?? plain });
 }
 
 /** As spanWithZero, and both half-planes are high enough for their labels. */
