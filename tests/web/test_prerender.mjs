@@ -146,3 +146,21 @@ test("axe holds before the script, too", async () => {
   await axe(page, "before the script");
   await close();
 });
+
+test("a link to what lies below the first screen leads there, even before it is drawn", async () => {
+  const { page, close } = await openPage({
+    before: (page) =>
+      page.addInitScript(() => {
+        addEventListener("DOMContentLoaded", () => setTimeout(() => {
+          document.querySelector('a[href="#sure"]').click();
+          window.early = document.querySelector("#sure") === null;
+        }, 0));
+      }),
+  });
+  assert.equal(await page.evaluate(() => window.early), true);
+  await page.locator("#sure").waitFor();
+  await page.waitForFunction(() => scrollY > 100);
+  const top = (await page.locator("#sure").boundingBox()).y;
+  assert.ok(top >= -1 && top < 400, `${top} px`);
+  await close();
+});

@@ -92,13 +92,18 @@ function Counts(): JSX.Element {
   );
 }
 
-/** False until the first screen stands: what lies below it can wait that long. */
+/** False until the first screen stands: what lies below it can wait that long. A link that leads there is followed then. */
 function useAfterFirstFrame(): boolean {
   const [after, setAfter] = useState(false);
   useEffect(() => {
     const frame = requestAnimationFrame(() => setTimeout(() => setAfter(true), 0));
     return () => cancelAnimationFrame(frame);
   }, []);
+  useEffect(() => {
+    if (after) {
+      document.getElementById(location.hash.slice(1))?.scrollIntoView();
+    }
+  }, [after]);
   return after;
 }
 
