@@ -4,6 +4,7 @@
 // stand; a line that no pattern knows stays as the core wrote it. tests/web/test_core_words.mjs asks the core hundreds of
 // questions and holds that none does.
 
+import { NARROW } from "./format.js";
 import { lang } from "./text.js";
 
 type Turn = (match: RegExpMatchArray) => string;
@@ -119,9 +120,13 @@ const TURNS: readonly (readonly [RegExp, Turn])[] = [
   [/^no precision can be scored: (.+)$/, (m) => `没有可以评分的精度：${m[1]}。`],
 ];
 
+/** Percentages as the page sets them. */
+const typeset = (line: string): string =>
+  line.replace(/(?<![\w.])([+-]?)(\d+(?:\.\d+)?)%/g, (_, sign: string, digits: string) => `${sign.replace("-", "\u2212")}${digits}${NARROW}%`);
+
 /** A line of the core in the reader's language. */
 export function coreLine(line: string): string {
-  return lang.value === "en" ? line : toChinese(line);
+  return typeset(lang.value === "en" ? line : toChinese(line));
 }
 
 /** Exported for its test. */

@@ -4,7 +4,7 @@
 
 import { strings } from "./text.js";
 
-const NARROW = "\u202f"; // between a number and its unit, never at a line's end
+export const NARROW = "\u202f"; // between a number and its unit, never at a line's end
 export const MINUS = "\u2212";
 
 function fixed(value: number, digits: number): string {
@@ -66,16 +66,21 @@ const words = strings({
     lowers: (p: string) => `saves ${p} of the energy per token`,
     raises: (p: string) => `costs ${p} more energy per token`,
     same: "changes the energy per token by less than 0.05 %",
+    open: "may save or cost energy per token",
   },
   zh: {
     lowers: (p: string) => `每个 token 的能耗减少 ${p}`,
     raises: (p: string) => `每个 token 的能耗增加 ${p}`,
     same: "每个 token 的能耗变化不到 0.05 %",
+    open: "每个 token 的能耗可能减少，也可能增加",
   },
 });
 
-/** A change in words. */
-export function changeWords(pct: number): string {
+/** A change in words; no sign is told that the range around it does not settle. */
+export function changeWords(pct: number, settled = true): string {
   const t = words();
+  if (!settled) {
+    return t.open;
+  }
   return Math.abs(pct) < 0.05 ? t.same : pct < 0 ? t.lowers(size(pct)) : t.raises(size(pct));
 }

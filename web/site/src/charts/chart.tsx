@@ -112,12 +112,13 @@ function Legend({ items }: { items: readonly LegendItem[] }): JSX.Element {
 }
 
 export function DataTable({ table, caption }: { table: Table; caption: string }): JSX.Element {
+  const numeric = table.columns.map((_, j) => table.rows.some((row) => typeof row[j] === "number"));
   return (
     <TableFrame label={caption} columns={table.columns}>
       {table.rows.map((row, i) => (
         <tr key={i}>
           {row.map((cell, j) => (
-            <td key={j} class={typeof cell === "number" ? "num" : undefined}>
+            <td key={j} class={numeric[j] ? "num" : undefined}>
               {cell ?? "–"}
             </td>
           ))}

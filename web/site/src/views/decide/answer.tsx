@@ -90,7 +90,7 @@ export function Answer({ of, estimate }: { of: Choice; estimate: Estimate }): JS
         <span class="big">{change(estimate.delta_pct)}</span> <Term id="delta-e">ΔE%</Term>
       </p>
       <p class="lead">
-        {t.against(changeWords(estimate.delta_pct))}
+        {t.against(changeWords(estimate.delta_pct, estimate.recommendation !== "depends"))}
       </p>
       <p>
         {t.interval[sourceOf(estimate)]}

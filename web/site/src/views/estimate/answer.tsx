@@ -67,7 +67,7 @@ export function Answer({ answer }: { answer: Estimate }): JSX.Element {
     <div class="card" aria-live="polite">
       <div>
         <span class="big">{change(answer.delta_pct)}</span> <Term id="delta-e">ΔE%</Term>
-        <div class="lead">{t.says(answer.input.precision, changeWords(answer.delta_pct))}</div>
+        <div class="lead">{t.says(answer.input.precision, changeWords(answer.delta_pct, answer.recommendation !== "depends"))}</div>
       </div>
       <div>
         <Term id={measured ? "confidence-interval" : "band"}>{measured ? t.session : t.band}</Term>

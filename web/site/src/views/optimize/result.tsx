@@ -71,7 +71,9 @@ export function Best({ answer }: { answer: Optimum }): JSX.Element | null {
           note={mj === null ? t.notMeasured : t.joined(`${energyPerMillion(mj)} / 1M token`, t.noSpread)}
           basis={basisOf(one.basis.energy)}
         />
-        <Tile label={<Term id="delta-e">{t.change}</Term>} value={one.precision === "FP16" ? "FP16" : change(one.delta_pct_vs_fp16)} note={band === null ? null : `${t.band} ${band}`} basis={basisOf(one.basis.energy)} />
+        {one.precision !== "FP16" && (
+          <Tile label={<Term id="delta-e">{t.change}</Term>} value={change(one.delta_pct_vs_fp16)} note={band === null ? null : `${t.band} ${band}`} basis={basisOf(one.basis.energy)} />
+        )}
         <Tile
           label={t.time}
           value={one.latency_ms_per_token === null ? "–" : quantity(one.latency_ms_per_token, "ms", 3)}
@@ -154,6 +156,7 @@ export function Front({ answer }: { answer: Optimum }): JSX.Element {
       y={{ label: t.y, scale: "linear", domain: [0, Math.max(...points.map((one) => one.y)) * 1.12] }}
       layers={[]}
       marks={marks}
+      legend={[...new Set(points.map((one) => one.precision))].map((name) => ({ label: name, shape: "circle", filled: false, colour: formatColour(name) }))}
       source={t.source}
       table={{
         columns: [t.columns[0] ?? "", t.columns[1] ?? "", t.columns[2] ?? "", t.columns[3] ?? "", t.columns[5] ?? ""],

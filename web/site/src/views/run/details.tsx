@@ -90,7 +90,7 @@ function Headline({ item, point }: { item: Item; point: Point }): JSX.Element {
     <div class="card">
       <p class="lead">
         {point.model + t.inBrackets(sizeB(point.params_b)) + t.comma + point.precision + t.colon}
-        <b>{changeWords(point.delta_pct)}</b>
+        <b>{point.verdict === "inconclusive" ? t.notSettled(change(point.delta_pct)) : changeWords(point.delta_pct)}</b>
       </p>
       <p>
         <Term id="delta-e">ΔE</Term> {change(point.delta_pct)} · {spreadWords(point)} · <Judged point={point} />

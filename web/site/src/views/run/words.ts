@@ -80,6 +80,7 @@ export const words = strings({
     // Details.
     details: "Selected result",
     verdict: "Verdict",
+    notSettled: (pct: string) => `energy per token ${pct}, not settled`,
     verdicts: { saves: "saves", costs: "costs", "no difference": "no difference", inconclusive: "inconclusive" },
     ofReport: "of the report, by its interval",
     contradicts: "by the sign: the report's own verdict contradicts its change",
@@ -239,6 +240,7 @@ export const words = strings({
     source: "你的文件与链接；曲线与实测点：已发布的 EcoCompute 数据（CC BY 4.0）和本仓库的报告，由本页的计算核心给出",
     details: "所选结果",
     verdict: "判定",
+    notSettled: (pct: string) => `每个 token 的能耗 ${pct}，尚无定论`,
     verdicts: { saves: "省电", costs: "费电", "no difference": "无差别", inconclusive: "无法判定" },
     ofReport: "报告依据其区间给出",
     contradicts: "按正负号：报告自己的结论与其变化矛盾",
