@@ -96,6 +96,7 @@ typedef struct eco_estimate {
     eco_estimate_source source;
     bool borrowed;      /* `curve` is another class's */
     bool modelled;      /* batch or context moved the answer, for which there are no measurements */
+    double rows_batch;  /* of the rows that may answer: the batch asked where there are such, else 1 */
     bool stack_unseen;  /* the energy model answered without knowing the stack */
     bool single_trials; /* current: each of the n_exact measurements is of one trial */
     eco_reading crossover_b;    /* of batch 1; current: absent where the answer is modelled */

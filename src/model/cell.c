@@ -28,7 +28,7 @@ static const struct {
     double sd;
 } session_sds[] = {{"NF4", 0.1087}, {"INT8", 0.2375}};
 static const double SAME_STACK_SD = 0.05;
-static const double NATIVE_SD = 0.0120; /* any precision */
+static const double NATIVE_SD = 0.0117; /* any precision */
 
 double ecoi_session_sd(const char *engine, const char *precision, bool same_stack) {
     const bool pooled = strcmp(engine, curves_engine) == 0;
@@ -48,8 +48,8 @@ double ecoi_session_sd(const char *engine, const char *precision, bool same_stac
     return sd;
 }
 
-static bool is_batched(const eco_anchor *row) {
-    return eco_reading_present(row->batch) && row->batch.value > 1;
+static double batch_of(const eco_anchor *row) {
+    return eco_reading_present(row->batch) ? row->batch.value : 1;
 }
 
 /* All of the case but the size. */
@@ -58,7 +58,7 @@ static bool has_any_size(const ecoi_cell_query *q, const eco_anchor *row) {
     char have[ECOI_ENERGY_KEY_MAX];
     double delta_pct = 0;
     if (strcmp(row->engine, q->engine) != 0 || strcmp(row->arch, q->arch) != 0 ||
-        strcmp(row->precision, q->precision) != 0 || is_batched(row) ||
+        strcmp(row->precision, q->precision) != 0 || batch_of(row) != q->batch ||
         (q->card[0] != '\0' && eco_card_find(row->gpu) != eco_card_find(q->card)) ||
         !eco_anchor_delta_pct(row, &delta_pct)) {
         return false;
@@ -194,7 +194,7 @@ size_t ecoi_count_rows(const char *engine, const char *arch, const char *precisi
     for (size_t i = 0; i < table->n; i++) {
         const eco_anchor *row = &table->rows[i];
         n += strcmp(row->engine, engine) == 0 && strcmp(row->arch, arch) == 0 &&
-             strcmp(row->precision, precision) == 0 && is_batched(row) == batched;
+             strcmp(row->precision, precision) == 0 && (batch_of(row) > 1) == batched;
     }
     return n;
 }

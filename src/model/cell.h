@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the tidy table holds of just one case: a card (or a class), a size, a precision, an engine, batch 1. The answer is
+ * What the tidy table holds of just one case: a card (or a class), a size, a precision, an engine, a batch. The answer is
  * the mean over its sessions in logarithms of the energy ratio; the interval is for one more session of that case. Engines
  * are never pooled.
  */
@@ -17,6 +17,7 @@ typedef struct ecoi_cell_query {
     const char *engine;                  /* as the table names it */
     const char *stack;                   /* "" = any; else only rows of this bitsandbytes */
     double params_b;
+    double batch; /* a row that states none is of batch 1 */
 } ecoi_cell_query;
 
 typedef struct ecoi_cell {

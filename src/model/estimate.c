@@ -142,7 +142,20 @@ ecoi_cell_query ecoi_estimate_case(const eco_estimate *e) {
                              .precision = e->precision,
                              .engine = ecoi_estimate_engine(e),
                              .stack = e->stack,
-                             .params_b = e->params_b};
+                             .params_b = e->params_b,
+                             .batch = e->rows_batch};
+}
+
+/* Rows of just the batch answer for it, at the contexts of the data; else those of batch 1, and the energy model says what the
+ * batch does. */
+static void choose_rows(const eco_curve_set *set, eco_estimate *e) {
+    ecoi_cell_query q = ecoi_estimate_case(e);
+    ecoi_cell cell;
+    q.batch = e->batch;
+    if (knows_table(set, e) && !(e->context > ECO_CONTEXT_PUBLISHED) &&
+        ecoi_cell_find(eco_anchors_builtin(), &q, &cell)) {
+        e->rows_batch = e->batch;
+    }
 }
 
 /* All sessions of this card, size, precision and engine that the stack does not exclude. False: there is none. */
@@ -298,7 +311,7 @@ static eco_confidence confidence_of(const eco_estimate *e, const distance *far) 
 
 /* Away from the workload of the measurements. */
 static bool moved_workload(const eco_estimate *e) {
-    return e->batch > 1 || e->context > ECO_CONTEXT_PUBLISHED;
+    return e->batch > e->rows_batch || e->context > ECO_CONTEXT_PUBLISHED;
 }
 
 static eco_energy_query energy_query(const eco_estimate *e, const char *model) {
@@ -418,7 +431,7 @@ static void answer_by_curve(const eco_curve_set *set, const char *model, eco_est
 
 /* Is the crossover of the curve that of the answer? Not if something else answered, or the sessions say otherwise. */
 static bool crossover_is_of(const eco_estimate *e) {
-    return !e->modelled && !e->borrowed && e->source != ECO_ESTIMATE_ENERGY_MODEL &&
+    return !e->modelled && !(e->rows_batch > 1) && !e->borrowed && e->source != ECO_ESTIMATE_ENERGY_MODEL &&
            eco_reading_present(e->curve->crossover_b) &&
            (e->params_b >= e->curve->crossover_b.value) == (e->delta_pct <= 0);
 }
@@ -466,11 +479,12 @@ static eco_fp16_energy engine_baseline(const char *model, const eco_estimate *e)
                              eco_basis_weaker(near.basis, ECO_BASIS_ESTIMATED)};
 }
 
-/* Where measurements of one engine and stack answer, their own FP16 energy does, too: another stack's is another number. */
+/* Where measurements of one engine and stack, or of a larger batch, answer, their own FP16 energy does, too: that of another
+ * stack or batch is another number. */
 static bool own_baseline(const eco_estimate *e, eco_fp16_energy *out) {
     const ecoi_cell_query cell_query = ecoi_estimate_case(e);
     ecoi_cell cell;
-    if (e->source != ECO_ESTIMATE_ANCHORS || (!ecoi_other_engine(e) && e->stack[0] == '\0') ||
+    if (e->source != ECO_ESTIMATE_ANCHORS || (!ecoi_other_engine(e) && e->stack[0] == '\0' && !(e->rows_batch > 1)) ||
         !ecoi_cell_find(eco_anchors_builtin(), &cell_query, &cell) ||
         !eco_reading_present(cell.fp16_j1k)) {
         return false;
@@ -565,6 +579,7 @@ static eco_status take_query(const eco_estimate_query *q, const eco_curve_set *s
                         .params_b = q->params_b,
                         .batch = q->batch,
                         .context = q->context,
+                        .rows_batch = 1,
                         .fp16_moved = 1};
     if (q->rules == ECO_RULES_CURRENT) {
         ECO_TRY(ecoi_estimate_check_model(q->model, err));
@@ -619,6 +634,7 @@ eco_status ecoi_estimate_numbers(const eco_estimate_query *query, eco_estimate *
                                  eco_error *err) {
     const eco_curve_set *set = query->curves != NULL ? query->curves : eco_curves_published();
     ECO_TRY(take_query(query, set, out, err));
+    choose_rows(set, out);
     ECO_TRY(ecoi_other_engine(out) ? find_engine(query->model, out, err)
                                    : find_curve(set, out, err));
     answer(set, query->model, out);

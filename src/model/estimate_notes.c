@@ -112,8 +112,11 @@ static void note_sessions(eco_estimate *e) {
     enum { LISTED = 8 };
     const eco_anchor_table *table = eco_anchors_builtin();
     const ecoi_cell_query q = ecoi_estimate_case(e);
-    ecoi_text_addf(&e->notes, "Measured in %zu session%s", e->n_sessions,
-                   e->n_sessions == 1 ? "" : "s");
+    ecoi_text_add_z(&e->notes, "Measured ");
+    if (e->rows_batch > 1) {
+        ecoi_text_addf(&e->notes, "at batch %.0f ", e->rows_batch);
+    }
+    ecoi_text_addf(&e->notes, "in %zu session%s", e->n_sessions, e->n_sessions == 1 ? "" : "s");
     if (e->n_stacks > 0) {
         ecoi_text_addf(&e->notes, ", under %zu named stack%s", e->n_stacks,
                        e->n_stacks == 1 ? "" : "s");

@@ -19,7 +19,8 @@ static ecoi_cell_query case_of(const eco_anchor *row) {
                              .precision = row->precision,
                              .engine = "transformers",
                              .stack = "",
-                             .params_b = row->params_b};
+                             .params_b = row->params_b,
+                             .batch = 1};
 }
 
 static bool first_of(const eco_anchor_table *table, const ecoi_cell_query *q, size_t at) {

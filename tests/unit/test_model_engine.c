@@ -33,7 +33,11 @@ static eco_estimate estimate(const eco_estimate_query *q) {
     return e;
 }
 
-/* Each row of batch 1 answers for its own case, with the sessions of just that case: the mean of their changes in logarithms
+static double batch_of(const eco_anchor *row) {
+    return eco_reading_present(row->batch) ? row->batch.value : 1;
+}
+
+/* Each row answers for its own case and batch, with the sessions of just that case: the mean of their changes in logarithms
  * and of their FP16 energies. */
 static void rows_answer_for_themselves(void **state) {
     (void)state;
@@ -45,12 +49,12 @@ static void rows_answer_for_themselves(void **state) {
         double sum_ln = 0;
         double sum_fp16 = 0;
         size_t k = 0;
-        if (strcmp(row->engine, "transformers") == 0 || row->batch.value > 1) {
+        if (strcmp(row->engine, "transformers") == 0) {
             continue;
         }
         for (size_t j = 0; j < t->n; j++) {
             const eco_anchor *other = &t->rows[j];
-            if (strcmp(other->engine, row->engine) == 0 && !(other->batch.value > 1) &&
+            if (strcmp(other->engine, row->engine) == 0 && batch_of(other) == batch_of(row) &&
                 strcmp(other->precision, row->precision) == 0 && other->params_b == row->params_b) {
                 sum_ln += log(other->energy_quant_j1k.value / other->energy_fp16_j1k.value);
                 sum_fp16 += other->energy_fp16_j1k.value;
@@ -58,8 +62,10 @@ static void rows_answer_for_themselves(void **state) {
             }
         }
         const double ratio = exp(sum_ln / (double)k);
-        const eco_estimate_query q = question(row->engine, row->gpu, row->precision, row->params_b);
+        eco_estimate_query q = question(row->engine, row->gpu, row->precision, row->params_b);
+        q.batch = batch_of(row);
         eco_estimate e = estimate(&q);
+        assert_false(e.modelled);
         assert_int_equal(e.basis, ECO_BASIS_MEASURED);
         assert_int_equal(e.source, ECO_ESTIMATE_ANCHORS);
         assert_int_equal(e.n_exact, k);
@@ -76,8 +82,41 @@ static void rows_answer_for_themselves(void **state) {
         n++;
         n_several += k > 1;
     }
-    assert_true(n >= 60);
+    assert_true(n >= 75);
     assert_true(n_several >= 40);
+}
+
+/* A larger batch that was measured is answered by its rows: the sign there is not that of batch 1, nor the energy model's. A
+ * batch between, or another context, is modelled. */
+static void measured_batches_answer(void **state) {
+    (void)state;
+    eco_estimate_query q = question("native", "H200", "NF4", 1.1);
+    q.batch = 64;
+    eco_estimate e = estimate(&q);
+    ASSERT_NEAR(e.delta_pct, 100 * (17.41 / 16.112 - 1), 1e-9);
+    assert_true(e.lo_pct > 0 && e.hi_pct < 14);
+    assert_int_equal(e.recommendation, ECO_RECOMMEND_KEEP_FP16);
+    assert_non_null(strstr(e.notes.data, "Measured at batch 64 in 1 session: H200"));
+    assert_null(strstr(e.notes.data, "modelled"));
+    eco_estimate_free(&e);
+    q.batch = 32;
+    e = estimate(&q);
+    assert_true(e.modelled && e.source == ECO_ESTIMATE_ENERGY_MODEL);
+    eco_estimate_free(&e);
+    q.batch = 64;
+    q.context = 8192;
+    e = estimate(&q);
+    assert_true(e.modelled && e.source == ECO_ESTIMATE_ENERGY_MODEL);
+    eco_estimate_free(&e);
+
+    q = question(NULL, "A800", "INT8", 7);
+    q.batch = 4;
+    e = estimate(&q);
+    ASSERT_NEAR(e.delta_pct, 100 * (2717.91 / 1100.45 - 1), 1e-9);
+    ASSERT_NEAR(e.fp16_mj.value, 1100.45, 1e-9);
+    assert_false(e.modelled);
+    assert_false(eco_reading_present(e.crossover_b));
+    eco_estimate_free(&e);
 }
 
 /* Between and beyond its rows: what the energy model says of that engine, and no stronger a basis. */
@@ -91,7 +130,7 @@ static void the_model_answers_elsewhere(void **state) {
     } rows[] = {
         {"native", "H200", "NF4", 4, 1, ECO_BASIS_INTERPOLATED, "24 rows of 4 sessions"},
         {"native", "H200", "Q4_0", 30, 1, ECO_BASIS_EXTRAPOLATED, "at 0.5 to 14 B"},
-        {"native", "H200", "W8A16", 7, 64, ECO_BASIS_INTERPOLATED, "are modelled"},
+        {"native", "H200", "W8A16", 7, 32, ECO_BASIS_INTERPOLATED, "are modelled"},
         {"native", "H200", "Q4_0", 7, 64, ECO_BASIS_EXTRAPOLATED, "are modelled"},
         {"native", "RTX 4090", "FP8", 7, 1, ECO_BASIS_ESTIMATED, "; not on RTX 4090."},
         {"llama.cpp", "RTX 4090", "Q4_0", 3, 1, ECO_BASIS_EXTRAPOLATED, "at 8 B, 1 row"},
@@ -187,10 +226,6 @@ static void refusals(void **state) {
             "engine: curves of your own do not say whose they are; leave engine or curves out");
 }
 
-static bool is_native_single(const eco_anchor *row) {
-    return strcmp(row->engine, "native") == 0 && !(row->batch.value > 1);
-}
-
 static double log_ratio(const eco_anchor *row) {
     return log(row->energy_quant_j1k.value / row->energy_fp16_j1k.value);
 }
@@ -201,7 +236,8 @@ static ecoi_cell_query case_of(const eco_anchor *row) {
                              .precision = row->precision,
                              .engine = row->engine,
                              .stack = "",
-                             .params_b = row->params_b};
+                             .params_b = row->params_b,
+                             .batch = batch_of(row)};
 }
 
 /* The spread between sessions of one case is what the table's own sessions give, and a session left out lies in the interval
@@ -220,7 +256,7 @@ static void sessions_left_out(void **state) {
         eco_anchor_table rest = {.rows = rows};
         ecoi_cell cell;
         ecoi_cell others;
-        if (!is_native_single(row)) {
+        if (strcmp(row->engine, "native") != 0) {
             continue;
         }
         for (size_t j = 0; j < t->n; j++) {
@@ -290,6 +326,7 @@ static void another_version_lies_outside(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_answer_for_themselves),
+        cmocka_unit_test(measured_batches_answer),
         cmocka_unit_test(the_model_answers_elsewhere),
         cmocka_unit_test(transformers_is_what_none_is),
         cmocka_unit_test(refusals),

@@ -47,12 +47,13 @@ const TURNS: readonly (readonly [RegExp, Turn])[] = [
   [/^A single trial \(n = 1\)/, () => "只测过一次（n = 1）：换一个场次再测，结果可能不同。"],
   [/^Mean of (\d+) measurements, ([\d.]+) points apart: (.+)\.$/, (m) => `${m[1]} 次测量的平均，相差 ${m[2]} 个百分点：${list(m[3] ?? "")}。`],
   [
-    /^Measured in (\d+) sessions?(?:, under (\d+) named stacks?)?(?:, (\d+) without a named stack)?: (.+?)( and more)?\.$/,
+    /^Measured (?:at batch (\d+) )?in (\d+) sessions?(?:, under (\d+) named stacks?)?(?:, (\d+) without a named stack)?: (.+?)( and more)?\.$/,
     (m) =>
-      `在 ${m[1]} 个场次中测过` +
-      (m[2] === undefined ? "" : `，其中 ${m[2]} 种软件栈有记录`) +
-      (m[3] === undefined ? "" : `，${m[3]} 个未记录软件栈`) +
-      `：${list(m[4] ?? "")}${m[5] === undefined ? "" : " 等"}。`,
+      (m[1] === undefined ? "" : `以批大小 ${m[1]} `) +
+      `在 ${m[2]} 个场次中测过` +
+      (m[3] === undefined ? "" : `，其中 ${m[3]} 种软件栈有记录`) +
+      (m[4] === undefined ? "" : `，${m[4]} 个未记录软件栈`) +
+      `：${list(m[5] ?? "")}${m[6] === undefined ? "" : " 等"}。`,
   ],
   [/^Outside the measured sizes, ([\d.]+) to ([\d.]+) B\.$/, (m) => `超出实测规模范围（${m[1]}–${m[2]} B）。`],
   [/^Batch (\S+) and context (\S+) are modelled: all measurements/, (m) => `批大小 ${m[1]}、上下文 ${m[2]} 的影响来自模型：所有测量都在批大小 1 下进行。`],
