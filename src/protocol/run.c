@@ -10,6 +10,7 @@
 #include "sys/signals.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const double PROGRESS_TIMEOUT_S =
@@ -350,12 +351,22 @@ static eco_status conclude(const eco_session *session, uint32_t index, const hol
     if (!eco_window_figures_of(arm->rows, arm->n_rows, h->block, h->phase, session->meter == NULL,
                                &out->figures)) {
         const eco_window_figures *f = &out->figures;
-        const bool zero = f->tokens_per_s > 0.0 && (f->has_counter || f->has_integral);
-        return eco_error_set(err, ECO_E_FAILED, 0, "%s, block %d: the window holds no usable %s",
-                             eco_format_at(arm->format)->name, h->block,
-                             session->meter == NULL ? "time and tokens"
-                             : zero                 ? "energy: the meter reads 0 W under load"
-                                                    : "energy, time and tokens");
+        const char *name = eco_format_at(arm->format)->name;
+        if (session->meter != NULL && f->tokens_per_s > 0.0 &&
+            (f->has_counter || f->has_integral)) {
+            const double power_w = (f->has_counter ? f->energy_j : f->integral_j) / f->seconds;
+            char reads[32] = "no finite power";
+            if (isfinite(power_w)) {
+                (void)snprintf(reads, sizeof reads, "%.6g W", power_w);
+            }
+            return eco_error_set(err, ECO_E_FAILED, 0,
+                                 "%s, block %d: the window holds no usable energy: the meter reads "
+                                 "%s under load; a power above 0 is expected",
+                                 name, h->block, reads);
+        }
+        return eco_error_set(
+            err, ECO_E_FAILED, 0, "%s, block %d: the window holds no usable %s", name, h->block,
+            session->meter == NULL ? "time and tokens" : "energy, time and tokens");
     }
     out->energy_basis = energy_basis_of(session);
     out->time_basis = ECO_BASIS_MEASURED;

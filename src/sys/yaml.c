@@ -180,6 +180,8 @@ static eco_status take(reader *r, const yaml_event_t *event) {
     return ECO_OK;
 }
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 eco_status ecoi_yaml_read(const char *text, size_t length, const char *name, ecoi_yaml_doc *doc,
                           eco_error *err) {
     *doc = (ecoi_yaml_doc){.root = NULL};
@@ -190,6 +192,12 @@ eco_status ecoi_yaml_read(const char *text, size_t length, const char *name, eco
     reader r = {.name = name, .doc = doc, .err = err};
     if (!yaml_parser_initialize(&r.parser)) {
         return no_memory(&r);
+    }
+    /* A byte order mark may begin the text (YAML 1.2.2, 5.2); with the encoding set libyaml takes it for content. */
+    if (length >= strlen(BYTE_ORDER_MARK) &&
+        memcmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0) {
+        text += strlen(BYTE_ORDER_MARK);
+        length -= strlen(BYTE_ORDER_MARK);
     }
     yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, length);

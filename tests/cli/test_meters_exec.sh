@@ -47,6 +47,16 @@ jq -e '.results.basis == "unavailable" and (.warnings | map(.code) | contains(["
     >/dev/null || fail "other: $(jq -c .results other/energy.json)"
 [ ! -e meter.pid ] || fail "a program was started for work it does not see"
 
+# Readings that no power can have are refused with what was read.
+for reads in "0:0 W" "1e308:no finite power"; do
+    echo "while :; do echo power_w ${reads%%:*}; sleep 0.02; done" >absurd.sh
+    fake_measure absurd --meter-exec "sh absurd.sh" --meter-boundary "$card"
+    [ "$(cat absurd.rc)" = 1 ] || fail "absurd: status $(cat absurd.rc)"
+    grep -q "the meter reads ${reads#*:} under load; a power above 0 is expected" absurd.err ||
+        fail "absurd ${reads%%:*}: $(tail -n 1 absurd.err)"
+    rm -rf absurd
+done
+
 run measure --meter exec
 is_status 2
 is_stderr "ecocompute: --meter exec: name the program with --meter-exec 'CMD ARG'"

@@ -51,6 +51,19 @@ static void tree_with_places(void **state) {
     ecoi_yaml_fini(&doc);
 }
 
+static void byte_order_mark(void **state) {
+    (void)state;
+    ecoi_yaml_doc doc;
+    eco_error err;
+    ASSERT_OK(read_text("\xef\xbb\xbf# saved by Notepad\nversion: 1\n", &doc, &err), &err);
+    const ecoi_yaml *version = ecoi_yaml_member(doc.root, "version");
+    assert_non_null(version);
+    assert_int_equal(version->line, 2);
+    ecoi_yaml_fini(&doc);
+    assert_int_equal(read_text("\xef\xbb\xbf", &doc, &err), ECO_E_PARSE);
+    assert_string_equal(err.message, "t:1:1: the file is empty");
+}
+
 static void refusals(void **state) {
     (void)state;
     static const struct {
@@ -139,8 +152,11 @@ static void nested_without_end(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tree_with_places), cmocka_unit_test(refusals), cmocka_unit_test(not_utf8),
-        cmocka_unit_test(caps), cmocka_unit_test(nested_without_end)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tree_with_places),
+                                       cmocka_unit_test(byte_order_mark),
+                                       cmocka_unit_test(refusals),
+                                       cmocka_unit_test(not_utf8),
+                                       cmocka_unit_test(caps),
+                                       cmocka_unit_test(nested_without_end)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
