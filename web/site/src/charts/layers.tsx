@@ -33,16 +33,17 @@ function ZoneShape({ zone, f }: { zone: Zone; f: Frame }): JSX.Element | null {
     return null;
   }
   const atBottom = zone.tone === "saves";
-  const beyond = zone.tone === "beyond";
-  const tight = beyond && right - left < textWidth(zone.label ?? ""); // then it stands below the other labels
+  // Costs fall and savings grow with the size of a model: points leave the upper right and the lower left corner free.
+  const beyond = zone.tone === "beyond"; // its label stands below that of the costs
+  const atRight = beyond || zone.tone === "costs";
   return (
     <g class={`zone ${zone.tone}`}>
       <rect x={left} y={top} width={right - left} height={bottom - top} />
       {zone.label !== undefined && !(zone.tone === "phase" && right - left < textWidth(zone.label)) && (
         <text
-          x={beyond ? right - 6 : left + 6}
-          y={atBottom ? bottom - 7 : top + (top > f.top ? 0 : f.head) + (tight ? 31 : 15)}
-          text-anchor={beyond ? "end" : "start"}
+          x={atRight ? right - 6 : left + 6}
+          y={atBottom ? bottom - 7 : top + (top > f.top ? 0 : f.head) + (beyond ? 31 : 15)}
+          text-anchor={atRight ? "end" : "start"}
         >
           {zone.label}
         </text>
