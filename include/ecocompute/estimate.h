@@ -94,11 +94,12 @@ typedef struct eco_estimate {
     eco_recommendation recommendation;
     const eco_curve *curve; /* own or borrowed; lives as long as the set */
     eco_estimate_source source;
-    bool borrowed;      /* `curve` is another class's */
-    bool modelled;      /* batch or context moved the answer, for which there are no measurements */
-    double rows_batch;  /* of the rows that may answer: the batch asked where there are such, else 1 */
-    bool stack_unseen;  /* the energy model answered without knowing the stack */
-    bool single_trials; /* current: each of the n_exact measurements is of one trial */
+    bool borrowed; /* `curve` is another class's */
+    bool modelled; /* batch or context moved the answer, for which there are no measurements */
+    double
+        rows_batch; /* of the rows that may answer: the batch asked where there are such, else 1 */
+    bool stack_unseen;          /* the energy model answered without knowing the stack */
+    bool single_trials;         /* current: each of the n_exact measurements is of one trial */
     eco_reading crossover_b;    /* of batch 1; current: absent where the answer is modelled */
     size_t n_exact;             /* measurements of just this size that carry the answer */
     size_t n_sessions;          /* current: their sessions, and … */

@@ -431,8 +431,8 @@ static void answer_by_curve(const eco_curve_set *set, const char *model, eco_est
 
 /* Is the crossover of the curve that of the answer? Not if something else answered, or the sessions say otherwise. */
 static bool crossover_is_of(const eco_estimate *e) {
-    return !e->modelled && !(e->rows_batch > 1) && !e->borrowed && e->source != ECO_ESTIMATE_ENERGY_MODEL &&
-           eco_reading_present(e->curve->crossover_b) &&
+    return !e->modelled && !(e->rows_batch > 1) && !e->borrowed &&
+           e->source != ECO_ESTIMATE_ENERGY_MODEL && eco_reading_present(e->curve->crossover_b) &&
            (e->params_b >= e->curve->crossover_b.value) == (e->delta_pct <= 0);
 }
 
@@ -484,7 +484,8 @@ static eco_fp16_energy engine_baseline(const char *model, const eco_estimate *e)
 static bool own_baseline(const eco_estimate *e, eco_fp16_energy *out) {
     const ecoi_cell_query cell_query = ecoi_estimate_case(e);
     ecoi_cell cell;
-    if (e->source != ECO_ESTIMATE_ANCHORS || (!ecoi_other_engine(e) && e->stack[0] == '\0' && !(e->rows_batch > 1)) ||
+    if (e->source != ECO_ESTIMATE_ANCHORS ||
+        (!ecoi_other_engine(e) && e->stack[0] == '\0' && !(e->rows_batch > 1)) ||
         !ecoi_cell_find(eco_anchors_builtin(), &cell_query, &cell) ||
         !eco_reading_present(cell.fp16_j1k)) {
         return false;
