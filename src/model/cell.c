@@ -88,8 +88,10 @@ bool ecoi_cell_sizes(const eco_anchor_table *table, const ecoi_cell_query *query
 typedef struct session_mean {
     const char *session;
     const char *stack; /* as the first row has it */
-    double sum;
+    double sum;        /* of ln ratios, and of ln FP16 energies of those that give one */
     size_t n;
+    double sum_fp16;
+    size_t n_fp16;
 } session_mean;
 
 typedef struct session_list {
@@ -109,8 +111,27 @@ static void add_row(session_list *list, const eco_anchor *row, double log_ratio)
         list->n++;
         list->items[at] = (session_mean){.session = row->session, .stack = row->stack};
     }
-    list->items[at].sum += log_ratio;
-    list->items[at].n++;
+    session_mean *s = &list->items[at];
+    s->sum += log_ratio;
+    s->n++;
+    if (eco_reading_present(row->energy_fp16_j1k)) {
+        s->sum_fp16 += log(row->energy_fp16_j1k.value);
+        s->n_fp16++;
+    }
+}
+
+/* In logarithms over the sessions, as the change is: baseline and quantized energy lie among those of the rows. */
+static eco_reading fp16_mean(const session_list *list) {
+    double sum = 0;
+    double n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        const session_mean *s = &list->items[i];
+        if (s->n_fp16 > 0) {
+            sum += s->sum_fp16 / (double)s->n_fp16;
+            n++;
+        }
+    }
+    return n > 0 ? eco_reading_of(exp(sum / n)) : eco_reading_absent(ECO_ABSENT_UNSUPPORTED);
 }
 
 static void count_stacks(const session_list *list, ecoi_cell *out) {
@@ -149,12 +170,9 @@ static void spread_sessions(const session_list *list, double prior, ecoi_cell *o
 
 bool ecoi_cell_find(const eco_anchor_table *table, const ecoi_cell_query *query, ecoi_cell *out) {
     session_list list = {.n = 0};
-    double fp16_j1k = 0;
-    double n_fp16 = 0;
     double min_pct = (double)INFINITY;
     double max_pct = -(double)INFINITY;
-    *out =
-        (ecoi_cell){.single_trials = true, .fp16_j1k = eco_reading_absent(ECO_ABSENT_UNSUPPORTED)};
+    *out = (ecoi_cell){.single_trials = true};
     for (size_t i = 0; i < table->n; i++) {
         const eco_anchor *row = &table->rows[i];
         double delta_pct = 0;
@@ -167,14 +185,8 @@ bool ecoi_cell_find(const eco_anchor_table *table, const ecoi_cell_query *query,
         out->basis = out->n_rows == 0 ? row->basis : eco_basis_weaker(out->basis, row->basis);
         out->single_trials = out->single_trials && row->n_trials == 1;
         out->n_rows++;
-        if (eco_reading_present(row->energy_fp16_j1k)) {
-            fp16_j1k += row->energy_fp16_j1k.value;
-            n_fp16++;
-        }
     }
-    if (n_fp16 > 0) {
-        out->fp16_j1k = eco_reading_of(fp16_j1k / n_fp16);
-    }
+    out->fp16_j1k = fp16_mean(&list);
     if (out->n_rows > 0) {
         out->spread_pct = max_pct - min_pct;
         out->n_sessions = list.n;

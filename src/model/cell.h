@@ -26,7 +26,7 @@ typedef struct ecoi_cell {
     size_t n_unnamed; /* sessions of which the source names none */
     bool single_trials;
     double delta_pct, lo_pct, hi_pct;
-    eco_reading fp16_j1k; /* mean of the rows' FP16 energies; absent where none gives energies */
+    eco_reading fp16_j1k; /* geometric mean over the sessions; absent where no row gives energies */
     double spread_pct;    /* largest minus smallest change of the rows, in points */
     eco_basis basis;      /* the weakest of the rows' */
 } ecoi_cell;

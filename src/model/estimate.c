@@ -496,16 +496,21 @@ static bool own_baseline(const eco_estimate *e, eco_fp16_energy *out) {
 
 static eco_fp16_energy baseline(const eco_curve_set *set, const char *model,
                                 const eco_estimate *e) {
-    eco_fp16_energy own;
+    eco_fp16_energy base;
     if (e->rules == ECO_RULES_PUBLISHED_1_1) {
         return eco_fp16_energy_at(set, e->arch, e->params_b);
     }
-    if (own_baseline(e, &own)) {
-        return own;
+    if (own_baseline(e, &base)) {
+        return base;
     }
-    return ecoi_other_engine(e)
+    base = ecoi_other_engine(e)
                ? engine_baseline(model, e)
                : ecoi_fp16_energy_current(set, e->arch, e->card, model, e->params_b);
+    /* One of the class, so that formats can be compared (optimize); the sessions that answer measured another. */
+    if (e->n_sessions > 0) {
+        base.basis = eco_basis_weaker(base.basis, ECO_BASIS_INTERPOLATED);
+    }
+    return base;
 }
 
 static void price(const eco_curve_set *set, const char *model, eco_estimate *e) {

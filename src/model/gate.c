@@ -49,12 +49,10 @@ eco_gate eco_gate_current(eco_reading crossover_b, double params_b,
     eco_gate gate = {.zone = ECO_GATE_UNDECIDED,
                      .threshold_b = crossover_b,
                      .axis_max_b = axis_max(has ? crossover_b.value : 0, params_b)};
-    const bool above = has && params_b >= crossover_b.value;
-    if (has ? !above && recommendation != ECO_RECOMMEND_QUANTIZE
-            : recommendation == ECO_RECOMMEND_KEEP_FP16) {
+    /* The gate says what the verdict says; the crossover, which only curves have, is told beside it. */
+    if (recommendation == ECO_RECOMMEND_KEEP_FP16) {
         gate.zone = ECO_GATE_LOCK_FP16;
-    } else if (has ? above && recommendation != ECO_RECOMMEND_KEEP_FP16
-                   : recommendation == ECO_RECOMMEND_QUANTIZE) {
+    } else if (recommendation == ECO_RECOMMEND_QUANTIZE) {
         gate.zone = ECO_GATE_ALLOW_QUANT;
     }
     return gate;

@@ -103,7 +103,7 @@ is_stderr "ecocompute: stack: the rules published-1.1 know no stacks; leave it o
 run estimate --json --engine native --precision NF4 --params-b 7 --arch H200
 is_status 0
 is_json '.input.engine == "native" and .delta_pct == -51.4 and .basis == "measured" and .source == "anchors"'
-is_json '.energy.fp16_mj_per_token == 2462.9 and .crossover_b == null and .confidence == "high"'
+is_json '.energy.fp16_mj_per_token == 2461.9 and .crossover_b == null and .confidence == "high"'
 run estimate --json "8B on RTX 4090 q4_0 llama.cpp"
 is_status 0
 is_json '.input.engine == "llama.cpp" and .delta_pct == -61.9 and .confidence == "low"'

@@ -57,7 +57,7 @@ static void rows_answer_for_themselves(void **state) {
             if (strcmp(other->engine, row->engine) == 0 && batch_of(other) == batch_of(row) &&
                 strcmp(other->precision, row->precision) == 0 && other->params_b == row->params_b) {
                 sum_ln += log(other->energy_quant_j1k.value / other->energy_fp16_j1k.value);
-                sum_fp16 += other->energy_fp16_j1k.value;
+                sum_fp16 += log(other->energy_fp16_j1k.value);
                 k++;
             }
         }
@@ -71,8 +71,8 @@ static void rows_answer_for_themselves(void **state) {
         assert_int_equal(e.n_exact, k);
         assert_int_equal(e.n_sessions, k);
         ASSERT_NEAR(e.delta_pct, 100 * (ratio - 1), 1e-9);
-        ASSERT_NEAR(e.fp16_mj.value, sum_fp16 / (double)k, 1e-9);
-        ASSERT_NEAR(e.quant_mj.value, sum_fp16 / (double)k * ratio, 1e-6);
+        ASSERT_NEAR(e.fp16_mj.value, exp(sum_fp16 / (double)k), 1e-9);
+        ASSERT_NEAR(e.quant_mj.value, exp(sum_fp16 / (double)k) * ratio, 1e-6);
         assert_false(eco_reading_present(e.crossover_b));
         assert_int_equal(e.curve->n_anchors, 0);
         assert_int_equal(e.confidence == ECO_CONFIDENCE_HIGH, k > 1);
