@@ -115,6 +115,28 @@ test("points are reached by key, say what they are, and ask for their model", as
   await close();
 });
 
+test("the rows under 'the engine decides the sign' have both signs, and none is of a long context", async () => {
+  for (const query of ["", "prec=INT8", "model=TinyLlama-1.1B"]) {
+    const { page, close } = await openPage({ query });
+    const values = (await page.locator(".diverging .num").allInnerTexts()).map((one) => parseFloat(plain(one)));
+    assert.ok(values.some((v) => v < 0) && values.some((v) => v > 0), `${query}: ${values}`);
+    assert.ok(values.length < 30, `${values.length} rows`);
+    await close();
+  }
+});
+
+test("an explanation lies inside the window, wherever its word stands", async () => {
+  for (const [width, height] of [[1280, 720], [360, 740]]) {
+    const { page, close } = await openPage({ width, height });
+    for (const button of await page.locator("main .card .term > button").all()) {
+      await button.focus();
+      const box = await page.locator(".term-tip").boundingBox();
+      assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height, `${await button.innerText()}: ${JSON.stringify(box)}`);
+    }
+    await close();
+  }
+});
+
 test("every stack is listed beside the others with its own number; none is pooled", async () => {
   const { page, close } = await openPage();
   const text = plain(await page.locator("table.stacks").innerText());

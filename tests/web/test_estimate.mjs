@@ -76,7 +76,7 @@ test("controls, address and answer go together", async () => {
 test("the chart says what its lines, tints and points are, and why the line changes", async () => {
   const { page, close } = await openPage({ query: "tab=estimate&size=7&arch=ada&prec=NF4" });
   const legend = (await page.locator(".chart .legend li").allInnerTexts()).map(plain);
-  for (const one of ["curve fitted to this class", "energy model, beyond what was measured", "band", "measurement, n ≥ 2", "hollow: n = 1", "your point"]) {
+  for (const one of ["curve fitted to this class", "energy model, beyond what was measured", "band", "measurement, n ≥ 2", "hollow: n = 1 or not stated", "your point"]) {
     assert.ok(legend.includes(one), `${one}: ${legend}`);
   }
   assert.match(await page.locator(".chart .note").innerText(), /another source answers: the class's curve .* the energy model elsewhere/);
@@ -113,7 +113,21 @@ test("a question in words sets the controls", async () => {
   assert.equal(await page.getByRole("spinbutton", { name: "Size" }).inputValue(), "13");
   assert.equal(await page.getByLabel("Card or class").inputValue(), "RTX 3090");
   assert.equal(await page.getByLabel("Batch", { exact: true }).inputValue(), "8");
+  await page.getByLabel("Ask in plain words").fill("should I quantize llama 3.1 8b on my 3060?"); // names no precision
+  await page.keyboard.press("Enter");
+  const asked = JSON.parse(program("estimate", "--json", "should I quantize llama 3.1 8b on my 3060?"));
+  assert.equal(await page.getByLabel("Precision").inputValue(), asked.input.precision);
+  assert.ok(plain(await page.locator("main .card .big").innerText()).startsWith(asked.delta_pct.toFixed(1)));
   await close();
+});
+
+test("the gate says what the verdict says, at every size and card", async () => {
+  for (const arch of ["RTX 4090D", "RTX 5090", "ada"]) {
+    for (const size of [1, 3, 7]) {
+      const one = JSON.parse(program("estimate", "--json", "--arch", arch, "--params-b", String(size)));
+      assert.equal(one.gate.zone, { quantize: "allow_quant", do_not_quantize: "lock_fp16", depends: "undecided" }[one.recommendation], `${arch} ${size}`);
+    }
+  }
 });
 
 test("what is no number or out of range is refused with the core's line, and the view stays", async () => {

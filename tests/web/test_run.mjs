@@ -219,6 +219,19 @@ test("the old address /run/?overlay= keeps its points", async () => {
   await close();
 });
 
+test("no sign is told that the report's own interval or verdict leaves open", async () => {
+  const { page, close } = await open();
+  const members = (verdict, lo, hi) => ({ "results.vs_fp16_energy_pct": -2.3, "results.verdict": verdict, "uncertainty.ci95_repeat": { lo_pct: lo, hi_pct: hi, n: 5 } });
+  for (const [name, verdict, lo, hi, settled] of [["wide", undefined, -9, 4.5, false], ["none", "no difference", -2.5, -0.5, false], ["clear", "saves", -3, -1.6, true]]) {
+    await input(page).setInputFiles(report(`${name}.json`, members(verdict, lo, hi)));
+    await rows(page).filter({ hasText: `${name}.json` }).waitFor();
+    const headline = await text(page.locator("section[aria-labelledby=details] .lead").first());
+    assert.equal(/saves 2\.3 %/.test(headline), settled, `${name}: ${headline}`);
+    assert.equal(/-2\.3 %, not settled/.test(headline), !settled, `${name}: ${headline}`);
+  }
+  await close();
+});
+
 test("an absurd change leaves the others legible: it stands at the edge with an arrow and its value, and is reached by key", async () => {
   const { page, close } = await open();
   const members = (change) => ({ "system_under_test.gpu_arch": "ada", "workload.engine": "transformers", "results.vs_fp16_energy_pct": change, "uncertainty.ci95_repeat": null });

@@ -169,3 +169,14 @@ test("the policy names what runs, and nothing else", () => {
   assert.ok(!/unsafe-inline|https?:|\*/.test(policy), policy);
   assert.ok(!/<(script|link|img)[^>]+(src|href)="?https?:/.test(html), "nothing is loaded from elsewhere");
 });
+
+test("the language that was chosen stays after a reload, whatever the link asked for", async () => {
+  const { page, close } = await openPage({ query: "lang=en&tab=optimize" });
+  await page.locator(".switches button").first().click();
+  assert.match(await page.locator("h1").innerText(), /[\u4e00-\u9fff]/);
+  await page.reload();
+  await page.locator("html[data-ready] main").waitFor();
+  assert.match(await page.locator("h1").innerText(), /[\u4e00-\u9fff]/);
+  assert.match(page.url(), /tab=optimize/);
+  await close();
+});

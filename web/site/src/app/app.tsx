@@ -13,8 +13,8 @@ import { Replications } from "../views/replications/replications.js";
 import { Run } from "../views/run/run.js";
 import { Tested } from "../views/tested/tested.js";
 import { pageHref } from "./links.js";
-import { view, type View } from "./route.js";
-import { lang, langTag, setLang, strings } from "./text.js";
+import { param, setParams, view, type View } from "./route.js";
+import { lang, langTag, setLang, strings, type Lang } from "./text.js";
 import { setTheme, theme } from "./theme.js";
 
 const words = strings({
@@ -73,6 +73,13 @@ const VIEWS: Record<View, () => JSX.Element> = {
   replications: Replications,
 };
 
+function chooseLang(to: Lang): void {
+  setLang(to);
+  if (param("lang") !== null) {
+    setParams({ lang: null });
+  }
+}
+
 function Header(): JSX.Element {
   const t = words();
   return (
@@ -91,7 +98,7 @@ function Header(): JSX.Element {
         ))}
       </nav>
       <div class="switches">
-        <button type="button" lang={lang.value === "en" ? "zh-Hans" : "en"} aria-label={t.languageLabel} onClick={() => setLang(lang.value === "en" ? "zh" : "en")}>
+        <button type="button" lang={lang.value === "en" ? "zh-Hans" : "en"} aria-label={t.languageLabel} onClick={() => chooseLang(lang.value === "en" ? "zh" : "en")}>
           {t.language}
         </button>
         <button type="button" onClick={() => setTheme(theme.value === "dark" ? "light" : "dark")}>

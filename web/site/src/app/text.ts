@@ -13,6 +13,7 @@ export type { Lang };
 
 export const lang = signal<Lang>(initialLang());
 
+/** `lang` of the address, which a reload would read again, is given up by who calls this (app.tsx). */
 export function setLang(to: Lang): void {
   lang.value = to;
   remember("lang", to);

@@ -13,7 +13,7 @@ const WIDTH = 288;
 export function Term({ id, children }: { id: string; children?: ComponentChildren }): JSX.Element {
   const entry = glossary[id]?.[lang.value];
   const box = useRef<HTMLSpanElement>(null);
-  const [at, setAt] = useState<{ left: number; top: number } | null>(null);
+  const [at, setAt] = useState<{ left: string; top?: string; bottom?: string } | null>(null);
   const tip = useId();
   if (entry === undefined) {
     return <>{children ?? id}</>;
@@ -22,7 +22,9 @@ export function Term({ id, children }: { id: string; children?: ComponentChildre
     const rect = box.current?.getBoundingClientRect();
     if (rect !== undefined) {
       const left = Math.max(8, Math.min(rect.left, document.documentElement.clientWidth - WIDTH - 8));
-      setAt({ left, top: rect.bottom + 4 });
+      const { clientHeight } = document.documentElement;
+      const below = rect.bottom < clientHeight / 2; // there is more room on that side
+      setAt({ left: `${left}px`, ...(below ? { top: `${rect.bottom + 4}px` } : { bottom: `${clientHeight - rect.top + 4}px` }) });
     }
   };
   const close = (): void => setAt(null);
@@ -39,7 +41,7 @@ export function Term({ id, children }: { id: string; children?: ComponentChildre
         {children ?? entry.term}
       </button>
       {at !== null && (
-        <span class="term-tip" role="tooltip" id={tip} style={{ left: `${at.left}px`, top: `${at.top}px`, width: `${WIDTH}px` }}>
+        <span class="term-tip" role="tooltip" id={tip} style={{ ...at, width: `${WIDTH}px` }}>
           <strong>{entry.term}</strong> {entry.text}
         </span>
       )}

@@ -12,29 +12,32 @@ import { trialsText } from "../../parts/tags.js";
 import type { Choice } from "./choice.js";
 import { words } from "./words.js";
 
-/** Where the chosen case was measured with one engine only, this one was measured with two. */
+/** Where the chosen case has one sign only, this one has two. */
 const FALLBACK = { model: "TinyLlama-1.1B", precision: "NF4" };
 
+/** Longer contexts are another workload (docs/estimator.md). */
+const CONTEXT_MOST = 2048;
+
 function rowsOf(model: string, precision: string): Row[] {
-  return measuredRows().filter((row) => row.model === model && row.precision === precision && (row.batch === null || row.batch === 1));
+  return measuredRows().filter((row) => row.model === model && row.precision === precision && (row.batch === null || row.batch === 1) && (row.context ?? 0) <= CONTEXT_MOST);
 }
 
-function subject(of: Choice): { model: string; precision: string; rows: Row[] } {
+function subject(of: Choice): { model: string; precision: string; rows: Row[]; other?: true } {
   const model = of.shape?.name ?? "";
   const rows = rowsOf(model, of.precision);
-  return new Set(rows.map((row) => row.engine)).size > 1
+  return new Set(rows.map((row) => Math.sign(row.delta_pct))).size > 1 && new Set(rows.map((row) => row.engine)).size > 1
     ? { model, precision: of.precision, rows }
-    : { ...FALLBACK, rows: rowsOf(FALLBACK.model, FALLBACK.precision) };
+    : { ...FALLBACK, rows: rowsOf(FALLBACK.model, FALLBACK.precision), other: true };
 }
 
 export function Sign({ of }: { of: Choice }): JSX.Element {
   const t = words();
-  const { model, precision, rows } = subject(of);
+  const { model, precision, rows, other } = subject(of);
   const ordered = [...rows].sort((a, b) => a.delta_pct - b.delta_pct);
   return (
     <section class="c7 stack-y" aria-labelledby="sign">
       <h2 id="sign">{t.signTitle}</h2>
-      <p>{t.signText(model, precision)}</p>
+      <p>{(other === true ? t.signOther : "") + t.signText(model, precision)}</p>
       <Diverging
         label={t.signLabel(model)}
         saves={t.saves}

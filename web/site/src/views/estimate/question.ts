@@ -82,7 +82,7 @@ export function precisionsOf(engine: string): string[] {
   return [...all];
 }
 
-/** A question in words as a case; members that it does not name stay. */
+/** A question in words as a case, as the command line reads it: what it does not name is the default; size and card stay. */
 export function readQuestion(text: string, now: Case): { ok: true; value: Case; card: string | null } | { ok: false; error: string } {
   const outcome = ask("query", { text });
   if (!outcome.ok) {
@@ -99,7 +99,7 @@ export function readQuestion(text: string, now: Case): { ok: true; value: Case; 
       ...now,
       size: asked.params_b === null ? now.size : String(asked.params_b),
       arch: card ?? asked.arch ?? now.arch,
-      precision: asked.precision ?? now.precision,
+      precision: asked.precision ?? "NF4",
       batch: asked.batch === null ? "1" : String(asked.batch),
       context: asked.ctx === null ? "2048" : String(asked.ctx),
       model: asked.model ?? "",

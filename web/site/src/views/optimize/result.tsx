@@ -40,7 +40,12 @@ function bandOf(one: Configuration, answer: Optimum): string | null {
   }
   const { input } = answer;
   const outcome = ask("estimate", { params_b: input.params_b, arch: input.card ?? input.arch, model: input.model ?? null, precision: one.precision, batch: one.batch, ctx: one.context });
-  return outcome.ok ? range(outcome.value.ci) : null;
+  if (!outcome.ok) {
+    return null;
+  }
+  const t = words();
+  const band = `${t.band} ${range(outcome.value.ci)}`;
+  return outcome.value.recommendation === "depends" ? t.joined(band, t.open) : band;
 }
 
 export function Best({ answer }: { answer: Optimum }): JSX.Element | null {
@@ -64,6 +69,7 @@ export function Best({ answer }: { answer: Optimum }): JSX.Element | null {
         <ConfidenceTag confidence={one.confidence} />
       </div>
       <StackLine engine="transformers" stack={t.stack} />
+      {one.batch > 1 && <p class="quiet">{t.batched(number(one.batch))}</p>}
       <div class="tiles">
         <Tile
           label={<Term id="energy-per-token">{t.energy}</Term>}
@@ -72,7 +78,7 @@ export function Best({ answer }: { answer: Optimum }): JSX.Element | null {
           basis={basisOf(one.basis.energy)}
         />
         {one.precision !== "FP16" && (
-          <Tile label={<Term id="delta-e">{t.change}</Term>} value={change(one.delta_pct_vs_fp16)} note={band === null ? null : `${t.band} ${band}`} basis={basisOf(one.basis.energy)} />
+          <Tile label={<Term id="delta-e">{t.change}</Term>} value={change(one.delta_pct_vs_fp16)} note={band} basis={basisOf(one.basis.energy)} />
         )}
         <Tile
           label={t.time}

@@ -25,11 +25,16 @@ import { words } from "./words.js";
 const PUBLISHED_SITE = "https://quantenergy.tech";
 const SAME_PCT = 1; // as the published page has it
 
+/** No interval, and no n of one, is no reason to doubt a sign; an interval with zero in it is. */
+const holdsZero = (point: Point): boolean => point.ci95_pct !== null && point.ci95_pct[0] <= 0 && point.ci95_pct[1] >= 0;
+
+const isSettled = (point: Point): boolean => (point.verdict === null || point.verdict === "saves" || point.verdict === "costs") && !holdsZero(point);
+
 function Judged({ point }: { point: Point }): JSX.Element {
   const t = words();
   const contradicts = (point.verdict === "saves" && point.delta_pct > 0) || (point.verdict === "costs" && point.delta_pct < 0);
   const own = contradicts ? null : point.verdict;
-  const rule: Verdict = Math.abs(point.delta_pct) <= SAME_PCT ? "no difference" : point.delta_pct < 0 ? "saves" : "costs";
+  const rule: Verdict = holdsZero(point) ? "inconclusive" : Math.abs(point.delta_pct) <= SAME_PCT ? "no difference" : point.delta_pct < 0 ? "saves" : "costs";
   return (
     <>
       <Term id="verdict">{t.verdict}</Term>
@@ -90,7 +95,7 @@ function Headline({ item, point }: { item: Item; point: Point }): JSX.Element {
     <div class="card">
       <p class="lead">
         {point.model + t.inBrackets(sizeB(point.params_b)) + t.comma + point.precision + t.colon}
-        <b>{point.verdict === "inconclusive" ? t.notSettled(change(point.delta_pct)) : changeWords(point.delta_pct)}</b>
+        <b>{isSettled(point) ? changeWords(point.delta_pct) : t.notSettled(change(point.delta_pct))}</b>
       </p>
       <p>
         <Term id="delta-e">ΔE</Term> {change(point.delta_pct)} · {spreadWords(point)} · <Judged point={point} />

@@ -153,7 +153,7 @@ export function Drop(): JSX.Element {
         <button type="button" onClick={showExample}>
           {t.example}
         </button>
-        <span class="quiet">{t.exampleNote}</span>
+        {!filled && <span class="quiet">{t.exampleNote}</span>}
         {filled && (
           <button
             type="button"
