@@ -23,6 +23,9 @@ function textWidth(text: string): number {
   return [...text].reduce((sum, one) => sum + (one > "\u2e7f" ? 12 : 6.2), 12);
 }
 
+/** Which way it is meant; labels stand one below the other. */
+const ARROWS: Record<Zone["tone"], string> = { costs: "\u2191 ", saves: "\u2193 ", beyond: "\u2194 ", phase: "" };
+
 function ZoneShape({ zone, f }: { zone: Zone; f: Frame }): JSX.Element | null {
   const clamp = (v: number, lo: number, hi: number): number => Math.min(Math.max(v, lo), hi);
   const left = zone.x0 === undefined ? f.left : clamp(f.x(zone.x0), f.left, f.right);
@@ -45,7 +48,7 @@ function ZoneShape({ zone, f }: { zone: Zone; f: Frame }): JSX.Element | null {
           y={atBottom ? bottom - 7 : top + (top > f.top ? 0 : f.head) + (beyond ? 31 : 15)}
           text-anchor={atRight ? "end" : "start"}
         >
-          {zone.label}
+          {ARROWS[zone.tone] + zone.label}
         </text>
       )}
     </g>

@@ -74,7 +74,7 @@ export function Best({ answer }: { answer: Optimum }): JSX.Element | null {
         <Tile
           label={<Term id="energy-per-token">{t.energy}</Term>}
           value={mj === null ? "–" : energyPerToken(mj)}
-          note={mj === null ? t.notMeasured : t.joined(`${energyPerMillion(mj)} / 1M token`, t.noSpread)}
+          note={mj === null ? t.notMeasured : t.joined(`${energyPerMillion(mj)} / 1M ${t.tokens}`, t.noSpread)}
           basis={basisOf(one.basis.energy)}
         />
         {one.precision !== "FP16" && (
