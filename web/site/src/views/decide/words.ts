@@ -74,7 +74,7 @@ export const words = strings({
     signTitle: "The engine decides the sign",
     signOther: "The case above was measured with one sign or one engine only; this one shows both. ",
     signText: (model: string, precision: string) =>
-      `Every measured row of ${model} in ${precision}, batch 1. Cards, windows and software differ: read each row with its stack.`,
+      `Every measured row of ${model} in ${precision}, batch 1, contexts up to 2048 tokens. Cards, windows and software differ: read each row with its stack.`,
     signLabel: (model: string) => `Measured change of energy per token, ${model}`,
     signNote: "Why one format has two signs",
     counts: (rows: number, sessions: number, cards: number, engines: number, reports: number) =>
@@ -154,7 +154,7 @@ export const words = strings({
     signTitle: "正负由引擎决定",
     signOther: "上面的情形测得的结果同号，或只用过一种引擎；这一个正负都有。",
     signText: (model: string, precision: string) =>
-      `${model} 以 ${precision} 运行、批大小 1 的全部实测结果。显卡、测量窗口和软件各不相同：请连同软件栈一起读每一行。`,
+      `${model} 以 ${precision} 运行、批大小 1、上下文不超过 2048 的全部实测结果。显卡、测量窗口和软件各不相同：请连同软件栈一起读每一行。`,
     signLabel: (model: string) => `${model}：每个 token 能耗的实测变化`,
     signNote: "同一格式为何有正有负",
     counts: (rows: number, sessions: number, cards: number, engines: number, reports: number) =>
